@@ -1,0 +1,56 @@
+# Two commands for a reader: `make reproduce` and `make test`. Each sets up what it needs.
+UV      := .tools/bin/uv
+VENV    := .venv
+PY      := $(VENV)/bin/python
+PYTHON  ?= python3
+STAMP   := $(VENV)/.installed
+OUT     ?= runs
+ARGS    ?=
+
+# A batched kernel under a threaded BLAS oversubscribes two cores: one BLAS thread, Numba for the rest.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: install reproduce test check bench soak docs lock clean
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@if $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore --upgrade --target .tools uv && $(UV) --version >/dev/null; then \
+	  $(UV) venv --quiet --clear --python $(PYTHON) $(VENV) && \
+	  $(UV) pip sync --quiet --python $(PY) --require-hashes requirements.lock && \
+	  $(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation -e . ; \
+	else \
+	  echo "uv is not to be had here: falling back to plain pip" && \
+	  $(PYTHON) -m venv --clear $(VENV) && \
+	  $(PY) -m pip install --quiet --require-hashes -r requirements.lock && \
+	  $(PY) -m pip install --quiet --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $(STAMP)
+
+reproduce: install
+	$(VENV)/bin/twofold reproduce --out $(OUT) $(ARGS)
+
+test: install
+	$(PY) -m pytest -m "not soak" $(ARGS)
+
+check: install
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/basedpyright
+	$(PY) -m pytest tests/test_house.py
+
+bench: install
+	$(PY) benchmarks/run.py $(ARGS)
+
+soak: install
+	$(PY) -m pytest -m soak $(ARGS)
+
+docs: install
+	$(VENV)/bin/mkdocs build --strict
+
+lock:
+	$(UV) lock --upgrade
+	$(UV) export --locked --no-emit-project --all-groups --format requirements.txt -q -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .tools site
