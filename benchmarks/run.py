@@ -1,8 +1,8 @@
 """Run the benchmarks: one process per number of threads, one table, non-zero on a missed gate.
 
 ``python benchmarks/run.py [MODULE...] [--json FILE]``. A module of this folder takes part when it
-has ``cases() -> iterable of harness.Case``. Exit status: 1 a gate was missed, 2 the clock was not to
-be trusted (a case was refused), 0 otherwise.
+has ``cases() -> iterable of harness.Case``. Exit status: 1 a gate was missed, 2 the clock
+was not to be trusted (a case was refused), 0 otherwise.
 """
 
 from __future__ import annotations
