@@ -1,0 +1,1 @@
+"""Prompt to system: what the first half of the model hands to the second."""

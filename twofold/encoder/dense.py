@@ -1,0 +1,70 @@
+"""A batch of dense systems H x = d, solved with a proved radius, lifted by U to the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from twofold import rigor
+from twofold.rigor import inputs
+
+
+@dataclass(frozen=True, eq=False)
+class DenseSystem:
+    """N systems H x = d with H as plain matrices; the answer is U x, or x where U is None.
+
+    Rows with NaN or Inf are let in: their exact solution is NaN with radius inf, and whatever is
+    built on it falls silent, while the other rows go on.
+    """
+
+    H: Float[np.ndarray, "N r r"]
+    d: Float[np.ndarray, "N r"]
+    U: Float[np.ndarray, "K r"] | None = None
+
+    def __post_init__(self) -> None:
+        H, d = batch(self.H, self.d)
+        object.__setattr__(self, "H", H)
+        object.__setattr__(self, "d", d)
+        if self.U is not None:
+            U = inputs.real("U", self.U, shape=(None, d.shape[1]))
+            object.__setattr__(self, "U", U)
+
+    def __len__(self) -> int:
+        return len(self.d)
+
+    def matvec(self, v: Float[np.ndarray, "N r"]) -> Float[np.ndarray, "N r"]:
+        """H v, row by row."""
+        return (self.H @ v[..., None])[..., 0]
+
+    def dense(self) -> Float[np.ndarray, "N r r"]:
+        """H itself."""
+        return self.H
+
+    @cached_property
+    def _solved(self) -> tuple[np.ndarray, np.ndarray]:
+        return rigor.solve(self.H, self.d)
+
+    def enclosure(self) -> tuple[Float[np.ndarray, "N r"], Float[np.ndarray, " N"]]:
+        """``(x, radius)``: the true solution lies within ``radius`` of x in the 2-norm."""
+        return self._solved
+
+    def exact(self) -> Float[np.ndarray, "N r"]:
+        """x_dagger, what a perfect decoder would return."""
+        return self._solved[0]
+
+    def lift(self, x: Float[np.ndarray, "N r"]) -> Float[np.ndarray, "N K"]:
+        """The answer U x in the coordinates of the truth."""
+        return x if self.U is None else x @ self.U.T
+
+
+def batch(H: Any, d: Any) -> tuple[Float[np.ndarray, "N r r"], Float[np.ndarray, "N r"]]:
+    """``(H, d)`` checked: one square, symmetric-or-not matrix and one right-hand side per task."""
+    d = inputs.real("d", d, ndim=2, finite=False)
+    if 0 in d.shape:
+        raise ValueError(f"d: expected at least one task and one unknown, got shape {d.shape}")
+    N, r = d.shape
+    return inputs.real("H", H, shape=(N, r, r), finite=False), d
