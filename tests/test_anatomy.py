@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import aslinearoperator
 
-from twofold.anatomy import NO_REFERENCE, NO_SOLUTION, PARTS, metric_matrix, split, take_apart
+from twofold.anatomy import NO_REFERENCE, NO_SOLUTION, take_apart
+from twofold.measures.squared_error import PARTS
 from twofold.protocol import EncoderDecoder, Tasks
 
 N, K = 7, 5
@@ -298,15 +299,3 @@ def test_iterates_come_from_a_decoder_that_offers_them():
     found = take_apart(EncoderDecoder(Plain, Walk()), draw())
     np.testing.assert_array_equal(found.iterates[:, -1], found.x)
     assert take_apart(EncoderDecoder(Plain, two_steps), draw()).iterates is None
-
-
-def test_rounding_sized_indefiniteness_of_the_metric_passes():
-    v = np.random.default_rng(0).standard_normal((K, 2))
-    S = metric_matrix(v @ v.T, K)
-    assert S is not None and np.linalg.eigvalsh(S)[0] < 1e-14
-
-
-def test_subnormal_errors_are_not_an_accident():
-    tiny = np.full((1, 2), 5e-324)
-    parts = split(tiny, 0 * tiny, 0 * tiny, None)
-    assert parts["total"][0] == 0.0

@@ -19,10 +19,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from twofold import foreign
+from twofold.measures.squared_error import PARTS, metric_matrix, split
 from twofold.protocol import System, Tasks
 from twofold.rigor import inputs
 
-PARTS = ("total", "floor", "decoder", "cross")
 NO_SOLUTION = "no best answer: give the System an exact(), or pass reference= fitted on other tasks"
 NO_REFERENCE = "no best answer: the encoder returned a code, pass reference= fitted on other tasks"
 EXACT = "exact solution of the encoded system"
@@ -133,54 +133,6 @@ def take_apart(
         parts = _through_code(code, output, truth.shape, reference, tasks.ids)
     metric = metric_matrix(tasks.metric, truth.shape[1])
     return _assemble(parts, truth, metric, _scale(tasks.scale), tasks.ids, model.decoder)
-
-
-def split(
-    answer: Float[np.ndarray, "N K"],
-    best: Float[np.ndarray, "N K"],
-    truth: Float[np.ndarray, "N K"],
-    metric: Float[np.ndarray, "K K"] | None,
-    scale: float = 1.0,
-) -> dict[str, Float[np.ndarray, " N"]]:
-    """Total, floor, decoder and cross of every row; NaN passes through."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        error, solving, encoding = answer - truth, answer - best, best - truth
-        return {
-            "total": scale * inner(error, error, metric),
-            "floor": scale * inner(encoding, encoding, metric),
-            "decoder": scale * inner(solving, solving, metric),
-            "cross": scale * (2.0 * inner(solving, encoding, metric)),
-        }
-
-
-def inner(
-    v: Float[np.ndarray, "N K"], w: Float[np.ndarray, "N K"], metric: np.ndarray | None
-) -> Float[np.ndarray, " N"]:
-    """<v, w>_S = v' S w, row by row."""
-    return np.einsum("nk,nk->n", v, w if metric is None else w @ metric)
-
-
-def metric_matrix(metric: Any, K: int) -> Float[np.ndarray, "K K"] | None:
-    """The metric as one symmetric positive semidefinite matrix.
-
-    Given as None (Euclidean), a spectrum (K,), a matrix (K, K), or an operator (N, K) -> (N, K):
-    the metric is then what the operator does to the K unit vectors.
-    """
-    if metric is None:
-        return None
-    S = _columns(metric, K) if callable(metric) or hasattr(metric, "matmat") else metric
-    S = inputs.real("metric", S, ndim=(1, 2))
-    S = inputs.symmetric("metric", np.diag(S) if S.ndim == 1 else S)
-    if S.shape != (K, K):
-        raise ValueError(f"metric: expected shape ({K}, {K}) or ({K},), got {S.shape}")
-    low, high = np.linalg.eigvalsh(S)[[0, -1]]
-    if low < -8 * K * np.finfo(float).eps * max(high, 0.0):
-        raise ValueError(f"metric: it has a negative eigenvalue {low:.3g}, so it is no norm")
-    return S
-
-
-def _columns(operator: Any, K: int) -> np.ndarray:
-    return foreign.array("metric", foreign.function("metric", operator)(np.eye(K)))[0]
 
 
 def _scale(scale: Any) -> float:
