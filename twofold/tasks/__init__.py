@@ -1,0 +1,10 @@
+"""One task = one latent z = one prompt: laws, their samplers and their population moments."""
+
+from __future__ import annotations
+
+from twofold.tasks import features as features
+from twofold.tasks import fluctuation as fluctuation
+from twofold.tasks import laws as laws
+from twofold.tasks import moments as moments
+from twofold.tasks import regression as regression
+from twofold.tasks import samplers as samplers
