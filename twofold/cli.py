@@ -1,0 +1,165 @@
+"""The command line. Modules load when a command needs them: ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from twofold.report.run_report import RunResult
+
+app = typer.Typer(
+    help="Take an encoder-decoder apart: what was measured and what is proved, for each half.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Run = Annotated[Path, typer.Argument(help="A run's folder, as printed by `twofold reproduce`.")]
+
+
+@app.command()
+def reproduce(
+    studies: Annotated[
+        list[str] | None, typer.Argument(help="Studies by name or prefix; all if none.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every study.")] = 0,
+    full: Annotated[bool, typer.Option("--full", help="The long settings.")] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting: [study.]key=value.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the studies, judge every claim, write one HTML report. Resumes what was cut short."""
+    from twofold import studies as shelf
+    from twofold.report import run_report
+    from twofold.runs import running, settings
+
+    chosen = shelf.find(studies or ())
+    resolved = settings.resolve(chosen, seed=seed, full=full, assignments=set_ or ())
+    try:
+        with _progress(len(chosen), quiet=as_json) as listen:
+            folder = running.run(chosen, resolved, out, listen)
+    except KeyboardInterrupt as stop:
+        sys.stderr.write("twofold: interrupted; finished studies are kept, run again to resume\n")
+        raise typer.Exit(130) from stop
+    _conclude(run_report.write(folder), as_json)
+
+
+@app.command()
+def report(
+    run: Run,
+    paper: Annotated[
+        Path | None, typer.Option(help="Also write figures and tables for paper here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the report of a run again, from what the run's folder holds."""
+    from twofold.report import run_report
+
+    result = run_report.write(run)
+    if paper is not None:
+        from twofold.report import paper as sheets
+
+        for path in sheets.export(result, paper):
+            _say(f"wrote {path}", as_json)
+    _conclude(result, as_json)
+
+
+@app.command("studies")
+def list_studies(as_json: Json = False) -> None:
+    """List the studies, what each shows, and its forecast in seconds."""
+    from twofold import studies as shelf
+
+    found = shelf.find()
+    if as_json:
+        rows = [{"name": s.name, "title": s.title, "part": s.part, "cost": s.cost} for s in found]
+        typer.echo(json.dumps({"studies": rows}))
+        return
+    from rich.table import Table
+
+    sheet = Table("study", "shows", "part", "seconds")
+    for s in found:
+        sheet.add_row(s.name, s.title, s.part, f"{s.cost:g}")
+    _console().print(sheet)
+
+
+def main() -> None:
+    """Run the command line; an expected error is one line, and the exit status is 2."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app()
+    except (ValueError, OSError, RuntimeError, KeyError) as error:
+        text = error.args[0] if isinstance(error, KeyError) and error.args else error
+        sys.stderr.write(f"twofold: {text}\n")
+        sys.exit(2)
+
+
+def _conclude(result: RunResult, as_json: bool) -> None:
+    """Say where the output is and what came out; exit 1 when a proof or a claim failed."""
+    from collections import Counter
+
+    path = result.folder / "report.html"
+    words = Counter(v.word for v in result.verdicts)
+    if as_json:
+        record: dict[str, Any] = {
+            "run": str(result.folder), "report": str(path), "claims": dict(words),
+            "certificates": [{"name": c.name, "kind": c.kind, **c.counts}
+                             for c in result.certificates],
+            "failures": result.failures,
+        }  # fmt: skip
+        typer.echo(json.dumps(record))
+    else:
+        console = _console()
+        console.print("claims: " + ", ".join(f"{n} {word}" for word, n in words.items()))
+        for failure in result.failures:
+            console.print(f"[red]failed[/red] {failure}")
+        console.print(f"report: {path}", soft_wrap=True)
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def _say(text: str, as_json: bool) -> None:
+    if not as_json:
+        _console().print(text, soft_wrap=True)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _progress(total: int, quiet: bool) -> Any:
+    """A context manager that yields the listener of a run."""
+    import contextlib
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    @contextlib.contextmanager
+    def listening() -> Any:
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), disable=quiet) as bar:
+            task = bar.add_task("", total=total)
+
+            def listen(event: Any) -> None:
+                left = f"about {event.left:.0f} s left" if event.left >= 1 else "nearly done"
+                bar.update(task, description=f"{event.study.name} {event.state}, {left}")
+                if event.state != "running":
+                    bar.advance(task)
+
+            yield listen
+
+    return listening()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Small pieces of HTML: escaped text, numbers, formulas, tables. Nothing unescaped gets through."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def text(item: Any) -> str:
+    """Any object as escaped text."""
+    return html.escape(str(item), quote=True)
+
+
+def number(x: Any, digits: int = 4) -> str:
+    """A number as people read it; anything else as escaped text."""
+    if isinstance(x, bool) or not isinstance(x, (int, float)):
+        return text(x)
+    if isinstance(x, int) or (float(x).is_integer() and abs(x) < 1e6):
+        return f"{int(x)}"
+    if not math.isfinite(x):
+        return {"nan": "–", "inf": "∞", "-inf": "−∞"}[repr(float(x))]
+    if 1e-3 <= abs(x) < 1e5:
+        return f"{x:.{digits}g}"
+    mantissa, exponent = f"{x:.{digits - 1}e}".split("e")
+    return f"{mantissa}·10<sup>{int(exponent)}</sup>".replace("-", "−")
+
+
+def formula(latex: str) -> str:
+    """LaTeX as MathML; what the converter does not know stays readable source."""
+    from latex2mathml.converter import convert
+
+    try:
+        return convert(latex)
+    except Exception:  # the converter raises its own types; the source itself is still true
+        return f"<code>{text(latex)}</code>"
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
+    """A table of ready-made cells under escaped headers."""
+    head = "".join(f"<th scope=col>{text(c)}</th>" for c in columns)
+    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
+    return (
+        f'<div class=scroll><table class="{kind}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def badge(word: str) -> str:
+    """A verdict as a coloured word; the word itself carries the meaning."""
+    tone = {
+        "holds": "good", "reproduced": "good", "violated": "bad", "failed": "bad",
+        "silent": "warn", "differs-explained": "warn",
+    }.get(word, "muted")  # fmt: skip
+    return f'<span class="badge {tone}">{text(word)}</span>'
+
+
+def details(summary: str, body: str) -> str:
+    """A closed drawer."""
+    return f"<details><summary>{text(summary)}</summary>{body}</details>"

@@ -1,0 +1,1 @@
+"""Runs: settings resolved, studies run once, results kept, resumed bit for bit."""

@@ -1,0 +1,1 @@
+"""What is written is whole: atomic files, digests, locks, tensors and frames that verify."""
