@@ -1,0 +1,1 @@
+"""One statement per file: docstring, value, bound, and ``certify`` returning a Certificate."""
