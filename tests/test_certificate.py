@@ -18,7 +18,11 @@ floats = st.floats(allow_nan=True, allow_infinity=True)
 
 def test_verdicts_by_side_with_rounding_outwards():
     rest = dict(statement="a \\le b", kind="bound", value=[1.0, 1.0 + 2e-15, 1.1], bound=1.0)
-    assert certificate("x", rounding=3e-15, **rest).verdict.tolist() == ["holds", "holds", "violated"]
+    assert certificate("x", rounding=3e-15, **rest).verdict.tolist() == [
+        "holds",
+        "holds",
+        "violated",
+    ]
     lower = certificate("x", side="lower", rounding=0.0, **rest)
     assert lower.verdict.tolist() == ["holds"] * 3
     both = certificate("x", statement="", kind="bound", side="both", value=[-2.0, 2.0], bound=1.0)
@@ -88,7 +92,13 @@ def test_json_round_trip_is_exact_and_strict(rows):
 
 @pytest.mark.parametrize(
     "change",
-    [{"schema": "other"}, {"extra": 1}, {"value": ["1e5"]}, {"kind": "proof"}, {"value": [1.0] * 9}],
+    [
+        {"schema": "other"},
+        {"extra": 1},
+        {"value": ["1e5"]},
+        {"kind": "proof"},
+        {"value": [1.0] * 9},
+    ],
 )
 def test_a_foreign_record_is_refused(change):
     record = certificate("x", statement="", kind="bound", value=1.0, bound=1.0).to_json()
@@ -109,4 +119,7 @@ def test_a_malformed_certificate_is_refused(wrong):
 def test_a_fingerprint_sees_values_and_shapes_but_not_layout():
     a = np.arange(6.0).reshape(2, 3)
     assert fingerprint(a) == fingerprint(np.asfortranarray(a)) == fingerprint(a.astype(">f8"))
-    assert len({fingerprint(a), fingerprint(a.T), fingerprint(a.astype("f4")), fingerprint(a + 1)}) == 4
+    assert (
+        len({fingerprint(a), fingerprint(a.T), fingerprint(a.astype("f4")), fingerprint(a + 1)})
+        == 4
+    )

@@ -72,9 +72,7 @@ def test_no_kernel_gives_up_ieee_arithmetic(path):
 
 
 def tracked() -> list[str]:
-    out = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    out = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     return out.stdout.splitlines()
 
 

@@ -31,6 +31,8 @@ def cited(keys: Iterable[str]) -> dict[str, dict[str, str]]:
 
 def sentence(entry: dict[str, str]) -> str:
     """Author, title, where and when, as one line of text."""
-    where = next((entry[k] for k in ("journal", "booktitle", "publisher", "note") if k in entry), "")
+    where = next(
+        (entry[k] for k in ("journal", "booktitle", "publisher", "note") if k in entry), ""
+    )
     parts = (entry.get("author", ""), entry.get("title", ""), where, entry.get("year", ""))
     return ". ".join(part.replace("\n", " ") for part in parts if part) + "."

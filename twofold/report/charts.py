@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -12,6 +13,7 @@ import numpy as np
 from twofold.findings import Axis, Figure, Panel, Series
 
 WIDTH, HEIGHT, LABEL_GAP, LABEL_ROOM = 330, 220, 13, 150
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARKS: dict[str, dict[str, Any]] = {
     "line": {"type": "line", "strokeWidth": 2},
     "rule": {"type": "line", "strokeWidth": 1.5, "strokeDash": [5, 4]},
@@ -22,61 +24,70 @@ _MARKS: dict[str, dict[str, Any]] = {
 
 def spec(figure: Figure) -> dict[str, Any]:
     """The Vega-Lite object of a figure: its panels two by two."""
-    panels = [_panel(panel) for panel in figure.panels]
+    width = WIDTH if len(figure.panels) > 1 else 2 * WIDTH
+    panels = [_panel(panel, width) for panel in figure.panels]
     rows = [alt.hconcat(*panels[i : i + 2], spacing=24) for i in range(0, len(panels), 2)]
     chart = alt.vconcat(*rows, spacing=28).properties(background="$paper", padding=6)
     return json.loads(chart.configure(**_config()).to_json())
 
 
-def _panel(panel: Panel) -> alt.LayerChart:
-    x_domain, y_domain = _domain(panel, "x"), _domain(panel, "y")
-    x = alt.X("x:Q", axis=_axis(panel.x), scale=_scale(panel.x, x_domain))
-    y = alt.Y("y:Q", axis=_axis(panel.y), scale=_scale(panel.y, y_domain))
-    layers: list[alt.Chart] = []
-    for series in panel.series:
-        layers += _layers(series, panel, x, y)
-    layers += _labels(panel, x, y, y_domain)
+@dataclass(frozen=True)
+class _Frame:
+    """The axes that all layers of a panel share."""
+
+    panel: Panel
+    x_domain: tuple[float, float]
+    y_domain: tuple[float, float]
+
+    def x(self) -> alt.X:
+        axis, scale = _axis(self.panel.x, self.x_domain), _scale(self.panel.x, self.x_domain)
+        return alt.X("x:Q", axis=axis, scale=scale)
+
+    def y(self, field: str = "y") -> alt.Y:
+        axis, scale = _axis(self.panel.y, self.y_domain), _scale(self.panel.y, self.y_domain)
+        return alt.Y(f"{field}:Q", axis=axis, scale=scale)
+
+
+def _panel(panel: Panel, width: int) -> Any:
+    frame = _Frame(panel, _domain(panel, "x"), _domain(panel, "y"))
+    layers = [layer for series in panel.series for layer in _layers(series, frame)]
     title = alt.TitleParams(panel.title, anchor="start", fontSize=12.5, fontWeight=600)
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=title)
+    chart = alt.layer(*layers, *_labels(frame))
+    return chart.properties(width=width, height=HEIGHT, title=title)
 
 
-def _layers(series: Series, panel: Panel, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _layers(series: Series, frame: _Frame) -> list[alt.Chart]:
     colour = f"${series.role}"
-    rows = _rows(series, panel)
+    rows = _rows(series, frame.panel)
     if not rows:
         return []
     out = []
     if series.low is not None:
         band = alt.Chart(alt.Data(values=[r for r in rows if "low" in r]))
-        out.append(
-            band.mark_area(color=colour, opacity=0.18).encode(
-                x=x, y=alt.Y("low:Q", scale=y.scale, axis=y.axis), y2="high:Q"
-            )
-        )
-    mark = {**_MARKS[series.mark], "color": colour}
+        band = band.mark_area(color=colour, opacity=0.18)
+        out.append(band.encode(x=frame.x(), y=frame.y("low"), y2="high:Q"))
     tooltip = [alt.Tooltip("series:N"), alt.Tooltip("x:Q", format=".6g"), "y:Q"]
+    mark = alt.MarkDef(**_MARKS[series.mark], color=colour)
     chart = alt.Chart(alt.Data(values=rows), mark=mark)
-    y2 = {"y2": alt.datum(0)} if series.mark == "bars" and not panel.y.log else {}
-    out.append(chart.encode(x=x, y=y, tooltip=tooltip, **y2))
+    y2 = {"y2": alt.datum(0)} if series.mark == "bars" and not frame.panel.y.log else {}
+    out.append(chart.encode(x=frame.x(), y=frame.y(), tooltip=tooltip, **y2))
     return out
 
 
-def _labels(
-    panel: Panel, x: alt.X, y: alt.Y, domain: tuple[float, float]
-) -> list[alt.Chart]:
+def _labels(frame: _Frame) -> list[alt.Chart]:
     """One label at the right end of each series, pushed apart where ends are close."""
+    panel = frame.panel
     ends = [(s, rows[-1]) for s in panel.series if (rows := _rows(s, panel))]
-    right = _domain(panel, "x")[1]
-    placed = _spread([_pixel(end["y"], domain, panel.y.log) for _, end in ends])
+    placed = _spread([_pixel(end["y"], frame.y_domain, panel.y.log) for _, end in ends])
     out = []
     for (series, end), (wanted, got) in zip(ends, placed, strict=True):
-        text = {
-            "type": "text", "align": "left", "dx": 7, "dy": got - wanted, "fontSize": 10.5,
-            "color": f"${series.role}", "clip": False, "limit": LABEL_ROOM, "baseline": "middle",
-        }  # fmt: skip
-        row = {"x": right, "y": end["y"], "label": series.label}
-        chart = alt.Chart(alt.Data(values=[row]), mark=text)
-        out.append(chart.encode(x=x, y=y, text="label:N"))
+        mark = alt.MarkDef(
+            type="text", align="left", dx=7, dy=got - wanted, fontSize=10.5,
+            color=f"${series.role}", clip=False, limit=LABEL_ROOM, baseline="middle",
+        )  # fmt: skip
+        row = {"x": frame.x_domain[1], "y": end["y"], "label": series.label}
+        chart = alt.Chart(alt.Data(values=[row]), mark=mark)
+        out.append(chart.encode(x=frame.x(), y=frame.y(), text="label:N"))
     return out
 
 
@@ -137,10 +148,30 @@ def _domain(panel: Panel, key: str) -> tuple[float, float]:
     return (low if low == 0 else low - pad), high + pad
 
 
-def _axis(axis: Axis) -> alt.Axis:
+def _axis(axis: Axis, domain: tuple[float, float]) -> alt.Axis:
     title = f"{axis.label} [{axis.unit}]" if axis.unit else axis.label
-    count = 5 if axis.log else 6
-    return alt.Axis(title=title, format=".0e" if axis.log else "~g", tickCount=count, labelFlush=True)
+    if not axis.log:
+        return alt.Axis(title=title, format="~g", tickCount=6, labelFlush=True)
+    ticks = _log_ticks(*domain)
+    words = " : ".join(f"datum.value == {v!r} ? '{word}'" for v, word in ticks.items())
+    label = f"{words} : ''" if ticks else "''"
+    return alt.Axis(title=title, values=list(ticks), labelExpr=label)
+
+
+def _log_ticks(low: float, high: float) -> dict[float, str]:
+    """At most seven powers of ten; with fewer than two of them, 2 and 5 in between."""
+    powers = range(int(np.ceil(np.log10(low))), int(np.floor(np.log10(high))) + 1)
+    every = -(-len(powers) // 7) or 1
+    steps = (1,) if len(powers) > 2 else (1, 2, 5)
+    values = [(m, e) for e in range(powers.start - 1, powers.stop + 1) for m in steps]
+    values = [(m, e) for m, e in values if e % every == 0 and low <= float(f"{m}e{e}") <= high]
+    return {float(f"{m}e{e}"): _power(m, e) for m, e in values}
+
+
+def _power(m: int, e: int) -> str:
+    if -3 <= e <= 4:
+        return f"{m * 10.0**e:g}"
+    return ("" if m == 1 else f"{m}·") + "10" + str(e).translate(_RAISED)
 
 
 def _scale(axis: Axis, domain: tuple[float, float]) -> alt.Scale:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,10 +32,18 @@ def formula(latex: str) -> str:
     """LaTeX as MathML; what the converter does not know stays readable source."""
     from latex2mathml.converter import convert
 
+    plain = re.sub(r"\\(?:[bB]igg?[lrm]?)(?![a-zA-Z])", "", latex)
+    plain = plain.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ")
     try:
-        return convert(latex)
+        return convert(plain)
     except Exception:  # the converter raises its own types; the source itself is still true
         return f"<code>{text(latex)}</code>"
+
+
+def printed(number: str) -> str:
+    """A number as a seed prints it, with its power of ten raised."""
+    plain = text(number).replace(r" \times ", "·").replace(r" \cdot ", "·").replace("×", "·")
+    return re.sub(r"10\^\{(-?\d+)\}", r"10<sup>\1</sup>", plain).replace("-", "−")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from twofold.certificate import DETERMINISTIC, Certificate
 from twofold.claims import Claim, Measured, Verdict
-from twofold.report.markup import badge, details, number, table, text
+from twofold.report.markup import badge, details, number, printed, table, text
 
 
 def verdict_line(certificates: Sequence[Certificate], verdicts: Sequence[Verdict]) -> str:
@@ -46,7 +46,7 @@ def claims_table(
     decided, waiting = [], []
     for claim, verdict in zip(claims, verdicts, strict=True):
         row = [
-            text(claim.text), text(f"{claim.seed} {claim.place}"), text(claim.printed),
+            text(claim.text), text(f"{claim.seed} {claim.place}"), printed(claim.printed),
             _ours(measured.get(claim.id)), _kind(claim), badge(verdict.word), text(verdict.why),
         ]  # fmt: skip
         (waiting if verdict.word == "pending" else decided).append(row)

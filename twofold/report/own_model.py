@@ -9,13 +9,18 @@ import numpy as np
 
 from twofold.anatomy import PARTS, Anatomy
 from twofold.certificate import Certificate
-from twofold.findings import Axis, Figure, Findings, Panel, Series, Table
+from twofold.findings import Axis, Figure, Findings, Panel, Role, Series, Table
 from twofold.report import bibliography, overview, section
 from twofold.report.markup import text
 from twofold.report.page import page
 from twofold.store import files
 
-_ROLES = {"total": "observed", "floor": "predicted", "decoder": "other", "cross": "bound"}
+_ROLES: dict[str, Role] = {
+    "total": "observed",
+    "floor": "predicted",
+    "decoder": "other",
+    "cross": "bound",
+}
 
 
 def write_report(anatomy: Anatomy, proofs: Sequence[Certificate], path: str | Path) -> Path:
@@ -62,7 +67,7 @@ def _spread(anatomy: Anatomy) -> Figure:
     panel = Panel("Each part over the tasks", Axis("share of tasks below", "%"),
                   Axis("squared error", log=True), series)  # fmt: skip
     caption = (
-        "How each part spreads over the tasks: a part whose curve lies highest is the one to blame; "
+        "How each part spreads over the tasks: the part whose curve lies highest is to blame; "
         "a steep right end says that few tasks carry it."
     )
     return Figure("parts", "Parts of the loss over the tasks", caption, [panel])

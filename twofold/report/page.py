@@ -75,7 +75,11 @@ def page(title: str, header: str, sections: Sequence[tuple[str, str, str]], foot
     body = "".join(f'<h2 id="{a}">{text(t)}</h2>{b}' for a, t, b in sections)
     style = _STYLE.replace("LIGHT", css_variables(LIGHT)).replace("DARK", css_variables(DARK))
     script = _SCRIPT.replace("LIGHT_JSON", json.dumps(LIGHT)).replace("DARK_JSON", json.dumps(DARK))
-    drawn = f"<script type=module>{_vega()}</script><script type=module>{script}</script>" if "class=spec" in body else ""
+    drawn = (
+        f"<script type=module>{_vega()}</script><script type=module>{script}</script>"
+        if "class=spec" in body
+        else ""
+    )
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width,initial-scale=1">'

@@ -43,7 +43,8 @@ def latex(item: Table) -> str:
     body = "\n".join(lines)
     return (
         f"\\begin{{table}}\n\\caption{{{escape(item.title)}. {escape(item.caption)}}}\n"
-        f"\\begin{{tabular}}{{{'l' * len(item.columns)}}}\n{body}\n\\end{{tabular}}\n\\end{{table}}\n"
+        f"\\begin{{tabular}}{{{'l' * len(item.columns)}}}\n{body}\n\\end{{tabular}}\n"
+        "\\end{table}\n"
     )
 
 

@@ -95,7 +95,9 @@ def _anchor(part: str) -> str:
 
 def _references(result: RunResult) -> str:
     used = bibliography.cited(c.reference for c in result.certificates)
-    return "<ol>" + "".join(f"<li>{text(bibliography.sentence(e))}" for e in used.values()) + "</ol>"
+    return (
+        "<ol>" + "".join(f"<li>{text(bibliography.sentence(e))}" for e in used.values()) + "</ol>"
+    )
 
 
 def _provenance(result: RunResult) -> str:

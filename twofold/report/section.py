@@ -29,7 +29,9 @@ def render(heading: Mapping[str, str], findings: Findings) -> str:
         certificates(findings.certificates),
     ]
     if findings.notes:
-        parts.append("<ul class=notes>" + "".join(f"<li>{text(n)}" for n in findings.notes) + "</ul>")
+        parts.append(
+            "<ul class=notes>" + "".join(f"<li>{text(n)}" for n in findings.notes) + "</ul>"
+        )
     return "".join(parts) + "</section>"
 
 
