@@ -91,7 +91,7 @@ def test_underflow_and_size_are_inside_the_rounding(size):
 
 
 def test_a_large_factor_after_an_underflow_is_paid_for():
-    answer, best, truth = np.array([[[1e-170, 0.0]], [[0.0, 0.0]], [[0.0, -1e150]]])
+    answer, best, truth = np.array([[[0.0, 1e150]], [[0.0, 0.0]], [[-1e-170, 0.0]]])
     found = anatomy_of(answer, best, truth, np.array([[1.0, 1e-150], [1e-150, 1.0]]))
     errors = risk_decomposition.part_errors(found)
     for name, value in exact_parts(found, 0).items():

@@ -53,7 +53,7 @@ def form_error(
     k = K + 3 if metric is None else 2 * K + 3
     S = None if metric is None else np.abs(metric)
     magnitude = up(scale * inner(np.abs(v), np.abs(w), S), k)
-    underflow = 2 * K * ETA * max(scale, 1.0) * (np.sum(np.abs(w), axis=1) + 1.0) + THETA
+    underflow = 2 * K * ETA * max(scale, 1.0) * (np.sum(np.abs(v), axis=1) + 1.0) + THETA
     return up(gamma(k) * magnitude + 2.0 * underflow, K + 8)
 
 
