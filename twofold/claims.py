@@ -150,8 +150,8 @@ def judge(claim: Claim, measured: Measured | None, *, ran: bool = False) -> Verd
         return Verdict(claim, "failed" if ran else "pending", why)
     ours = measured.value if isinstance(measured.value, Sequence) else (measured.value,)
     ours = tuple(map(float, ours))
-    if not all(map(math.isfinite, ours)):
-        return Verdict(claim, "failed", f"ours is not a number: {measured.value}", measured)
+    if not all(map(math.isfinite, ours)) or len(ours) != len(numbers(claim.printed)[0]):
+        return Verdict(claim, "failed", f"no number to compare: {measured.value}", measured)
     agrees, why = _compare(claim, ours, measured.standard_error)
     if not agrees and claim.explanation:
         return Verdict(claim, "differs-explained", f"{why}; {claim.explanation}", measured)
@@ -168,8 +168,6 @@ def summary(judged: Iterable[Verdict]) -> dict[str, dict[str, int]]:
 
 def _compare(claim: Claim, ours: tuple[float, ...], error: float | None) -> tuple[bool, str]:
     seed, half = numbers(claim.printed)
-    if len(seed) != len(ours):
-        return False, f"{len(ours)} numbers where the seed prints {len(seed)}"
     exact = tuple(map(Decimal, ours))
     if claim.kind == "forced":
         agrees = all(abs(x - p) <= half for x, p in zip(exact, seed, strict=True))
@@ -185,5 +183,7 @@ def _compare(claim: Claim, ours: tuple[float, ...], error: float | None) -> tupl
         share = gap / float(seed[0])
         return share <= tolerance, f"off by {share:.2g} of it, allowed {tolerance:g}"
     if error is None or not 0 <= error < math.inf:
-        return False, f"no standard error, but {error}"
-    return gap <= tolerance * error, f"off by {gap:.2g}, standard error {error:.2g}"
+        return False, f"the standard error is {error}"
+    if 0 < seed[0] <= tolerance * error:
+        return False, f"a standard error of {error:.2g} decides nothing"
+    return gap <= tolerance * error, f"off by {gap:.2g}, allowed {tolerance:g} x {error:.2g}"
