@@ -146,20 +146,7 @@ def test_printed_strings_are_read_with_their_digits(printed, value, half):
 
 
 def test_other_strings_are_no_printed_numbers():
-    for printed in (
-        "",
-        "nan",
-        "inf",
-        "1_000",
-        "1e-3",
-        "-1",
-        "٣",
-        "1.5 ",
-        "[16]",
-        "1.",
-        ".5",
-        "0x1",
-    ):
+    for printed in "|nan|inf|1_000|1e-3|-1|٣|1.5 |[16]|[1, 2|1.|.5|0x10".split("|"):
         with pytest.raises(ValueError, match="printed"):
             claims.numbers(printed)
 
