@@ -10,7 +10,7 @@ ARGS    ?=
 # A batched kernel under a threaded BLAS oversubscribes two cores: one BLAS thread, Numba for the rest.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install reproduce test check bench soak docs lock clean
+.PHONY: install reproduce test test-browser test-torch check bench soak docs lock clean
 
 install: $(STAMP)
 
@@ -31,7 +31,16 @@ reproduce: install
 	$(VENV)/bin/twofold reproduce --out $(OUT) $(ARGS)
 
 test: install
-	$(PY) -m pytest -m "not soak" $(ARGS)
+	$(PY) -m pytest -m "not soak and not browser and not torch" $(ARGS)
+
+test-browser: install
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+	$(PY) -m pytest -m browser $(ARGS)
+
+# torch is something users pass in, never a dependency: it goes to a folder of its own.
+test-torch: install
+	@test -d .torch/torch || $(PYTHON) -m pip install --quiet --root-user-action=ignore --target .torch 'torch==2.13.0'
+	PYTHONPATH=.torch $(PY) -m pytest -m torch $(ARGS)
 
 check: install
 	$(VENV)/bin/ruff check .

@@ -147,16 +147,21 @@ def _progress(total: int, quiet: bool) -> Any:
     @contextlib.contextmanager
     def listening() -> Any:
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), disable=quiet) as bar:
-            task = bar.add_task("", total=total)
+        bar = Progress(*columns, console=Console(stderr=True), disable=quiet)
+        task = bar.add_task("", total=total)
+        try:
 
             def listen(event: Any) -> None:
+                bar.start()
                 left = f"about {event.left:.0f} s left" if event.left >= 1 else "nearly done"
                 bar.update(task, description=f"{event.study.name} {event.state}, {left}")
                 if event.state != "running":
                     bar.advance(task)
 
             yield listen
+        finally:
+            if bar.live.is_started:
+                bar.stop()
 
     return listening()
 
