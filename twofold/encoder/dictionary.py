@@ -34,6 +34,9 @@ class DictionaryLaw:
                 f"G_star, sigma_z, noise: expected (K, r), (r, r) and a number >= 0, got "
                 f"{G.shape}, {sigma.shape}, {noise}"
             )
+        low = float(np.linalg.eigvalsh(sigma)[0])
+        if low < -8 * len(sigma) * np.finfo(float).eps * float(np.max(np.abs(sigma))):
+            raise ValueError(f"sigma_z: a covariance has no negative eigenvalue, got {low:.3g}")
         for name, value in (("G_star", G), ("sigma_z", sigma), ("noise", noise)):
             object.__setattr__(self, name, value)
 
