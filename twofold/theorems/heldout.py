@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from jaxtyping import Float, Int
 
 from twofold.certificate import Certificate, certificate, fingerprint
@@ -59,7 +59,8 @@ def share(delta: Any, family: Any = 1) -> float:
 
 def log_ratio(top: float, delta: float) -> float:
     """An upper bound on ln(top / delta), from a ball that contains it."""
-    return math.nextafter(float((arb(top) / arb(delta)).log().upper()), math.inf)
+    with ctx.workprec(128):
+        return math.nextafter(float((arb(top) / arb(delta)).log().upper()), math.inf)
 
 
 def scaled(loss: np.ndarray, clip: float) -> tuple[Float[np.ndarray, " n"], float, int]:

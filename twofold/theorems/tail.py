@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from flint import arb
-from scipy.special import betaincinv
+from flint import arb, ctx
+from scipy.special import betainccinv
 
 from twofold.certificate import Certificate
 from twofold.theorems import heldout
@@ -29,11 +29,12 @@ def share_upper(k: int, n: int, delta: float) -> float:
     The lower tail is the regularised beta I_{1-p}(n-k, k+1), decreasing in p: a guess is raised
     until the whole ball lies below delta, or to 1, which is always a bound.
     """
-    p, step = float(betaincinv(k + 1, n - k, 1 - delta)) if k < n else 1.0, 2.0**-48
-    while p < 1:
-        if (1 - arb(p)).beta_lower(n - k, k + 1, regularized=True).upper() <= delta:
-            return p
-        p, step = p * (1 + step), 2 * step
+    p, step = float(betainccinv(k + 1, n - k, delta)) if k < n else 1.0, 2.0**-48
+    with ctx.workprec(128):
+        while p < 1:
+            if (1 - arb(p)).beta_lower(n - k, k + 1, regularized=True) <= arb(delta):
+                return p
+            p, step = p * (1 + step), 2 * step
     return 1.0
 
 
