@@ -33,17 +33,23 @@ _TOLERANCES = {
 
 
 def numbers(printed: str) -> tuple[tuple[Decimal, ...], Decimal]:
-    """What a printed string stands for, and half a unit of its last digit (0: a count, exact)."""
+    """What a printed string stands for, and half a unit of its last digit.
+
+    Counts, fractions and zeros are exact: there the half is 1e-12 of the number, for a count that
+    was computed in float64.
+    """
     if printed in _WORDS:
-        return (_WORDS[printed],), Decimal(0)
-    if _LIST.fullmatch(printed):
-        return tuple(map(Decimal, printed[1:-1].split(", "))), Decimal(0)
-    if not (parts := _NUMBER.fullmatch(printed)):
+        values = (_WORDS[printed],)
+    elif _LIST.fullmatch(printed):
+        values = tuple(map(Decimal, printed[1:-1].split(", ")))
+    elif not (parts := _NUMBER.fullmatch(printed)):
         raise ValueError(f"printed: {printed!r} is not in a form that a seed prints; copy it")
-    mantissa, ten, sign, digits = parts.groups()
-    number = Decimal(mantissa).scaleb(int(ten or (sign or "") + (digits or "0")))
-    exact = number == 0 or mantissa == printed and "." not in mantissa
-    return (number,), Decimal(0) if exact else Decimal(f"5e{number.as_tuple().exponent}") / 10
+    else:
+        mantissa, ten, sign, digits = parts.groups()
+        values = (Decimal(mantissa).scaleb(int(ten or (sign or "") + (digits or "0"))),)
+        if values[0] and ("." in printed or ten or sign):
+            return values, Decimal(f"5e{values[0].as_tuple().exponent}") / 10
+    return values, min(values) / 10**12
 
 
 @dataclass(frozen=True)
