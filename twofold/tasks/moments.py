@@ -13,7 +13,8 @@ the axes of Sigma. The second moments of z are all that is used of its law.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from jaxtyping import Float
 from twofold.protocol import Law, Target
 from twofold.rigor import inputs
 from twofold.tasks import fluctuation, laws, samplers
+
+ARRAYS = ("C", "B", "oracle", "H", "S", "response", "spread")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +45,8 @@ class Moments:
     """a, with E[d | z] = a z."""
     spread: np.ndarray
     """V = C - a S a >= 0, what the finite prompt and the noise add."""
-
-    @property
-    def floor(self) -> float:
-        """R_1(P*) = (1/K) E||P* d - z||^2, the least that one matrix can reach."""
-        return self.risk(self.oracle)
+    floor: float
+    """R_1(P*) = (1/K) E||P* d - z||^2, the least that one matrix can reach."""
 
     def risk(self, P: Any) -> float:
         """R_1(P) = (1/K) tr[(I - P a) S (I - P a)' + P V P'], a sum of non-negative terms."""
@@ -77,7 +77,11 @@ class Moments:
 
     def full(self) -> Moments:
         """The same moments, every array a matrix (K, K)."""
-        return Moments(*(laws.matrix(getattr(self, name)) for name in self.__dataclass_fields__))
+        return self.mapped(laws.matrix)
+
+    def mapped(self, change: Callable[[np.ndarray], np.ndarray]) -> Moments:
+        """The record with every array changed in the same way: a turn, or a wider form."""
+        return replace(self, **{name: change(getattr(self, name)) for name in ARRAYS})
 
 
 def regression(
@@ -143,34 +147,54 @@ def _noise(law: Law) -> float:
 def _diagonal(law: Law, b: Float[np.ndarray, " K"]) -> Moments:
     s, h = law.sigma, law.sigma + law.ridge
     a = h if law.target == "solve" else s
-    others = np.maximum(np.sum(s * b) - s * b, 0.0)
-    V = (s * (others + _noise(law)) + (2.0 + law.kurtosis) * b * s**2) / law.prompt
+    V = _own_spread(law, s, b)
     C, B = b * a**2 + V, b * a
     oracle = np.divide(B, C, out=np.zeros_like(B), where=C > 0)
-    return Moments(C, B, oracle, h, b, a, V)
+    floor = float(np.mean((1.0 - oracle * a) ** 2 * b + oracle**2 * V))
+    return Moments(C, B, oracle, h, b, a, V, floor)
+
+
+def _own_spread(law: Law, s: Float[np.ndarray, " K"], b: Float[np.ndarray, " K"]) -> np.ndarray:
+    """V_ii as a sum of non-negative terms, also for the smallest kurtosis."""
+    others = np.maximum(np.sum(s * b) - s * b, 0.0)
+    return (s * (others + _noise(law)) + (2.0 + law.kurtosis) * b * s**2) / law.prompt
 
 
 def _matrix(law: Law, S: Float[np.ndarray, "K K"]) -> Moments:
-    Sigma = laws.matrix(law.sigma)
-    H = Sigma + law.ridge * np.eye(len(Sigma))
-    a = H if law.target == "solve" else Sigma
-    half = Sigma @ laws.root(S)
-    V = half @ half.T + (np.sum(S * Sigma) + _noise(law)) * Sigma
-    V = (V + law.kurtosis * np.diag(np.diagonal(Sigma) ** 2 * np.diagonal(S))) / law.prompt
-    C, B = a @ S @ a + V, S @ a
-    C = 0.5 * (C + C.T)
-    axes = np.eye(len(S)) if laws.is_diagonal(Sigma) else np.linalg.eigh(Sigma)[1]
-    oracle = _weighted(B @ axes, axes.T @ C @ axes) @ axes.T
-    return Moments(C, B, oracle, H, S, a, V)
+    """In the eigenbasis of Sigma, where every entry keeps its digits, and then turned back."""
+    s, axes = _eigenbasis(law.sigma)
+    S = axes.T @ S @ axes
+    h = s + law.ridge
+    a = h if law.target == "solve" else s
+    V = np.outer(s, s) * S / law.prompt
+    V[np.diag_indices_from(V)] = _own_spread(law, s, np.diagonal(S))
+    C, B = a[:, None] * S * a + V, S * a
+    blur = 8 * len(s) * np.finfo(float).eps * np.linalg.norm(S, 2)
+    P = _weighted_inverse(B, C, blur * (a**2 + s**2 / law.prompt))
+    T = np.eye(len(s)) - P * a
+    floor = float(np.sum(T @ S * T) + np.sum(P @ V * P)) / len(s)
+    here = Moments(C, B, P, np.diag(h), S, np.diag(a), V, floor)
+    return here.mapped(lambda x: axes @ x @ axes.T)
 
 
-def _weighted(B: Float[np.ndarray, "K K"], C: Float[np.ndarray, "K K"]) -> np.ndarray:
+def _eigenbasis(sigma: np.ndarray) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, "K K"]]:
+    """Eigenvalues, those lost in rounding set to 0, and axes; a diagonal keeps its own."""
+    if laws.is_diagonal(sigma):
+        return np.diagonal(laws.matrix(sigma)).copy(), np.eye(len(sigma))
+    s, axes = np.linalg.eigh(sigma)
+    return np.where(s > 4 * len(s) * np.finfo(float).eps * s[-1], s, 0.0), axes
+
+
+def _weighted_inverse(
+    B: Float[np.ndarray, "K K"], C: Float[np.ndarray, "K K"], blur: Float[np.ndarray, " K"]
+) -> Float[np.ndarray, "K K"]:
     """B C^+, with C brought to unit diagonal first, so that a graded spectrum keeps its small end.
 
-    Only where that unit-diagonal matrix is singular to rounding is a direction given up; then the
-    result is projected on the range of C, which makes it the least-norm solution of P C = B.
+    Coordinates whose C_ii is within its rounding ``blur``, and directions in which the matrix of
+    unit diagonal is singular to rounding, are given up; the result is then projected on the range
+    of C, which makes it the least-norm solution of P C = B.
     """
-    size = np.sqrt(np.maximum(np.diagonal(C), 0.0))
+    size = np.sqrt(np.where(np.diagonal(C) > blur, np.diagonal(C), 0.0))
     weight = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     w, Q = np.linalg.eigh(weight[:, None] * C * weight)
     keep = w > 4 * len(C) * np.finfo(float).eps * max(w[-1], 0.0)
