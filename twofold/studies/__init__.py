@@ -10,6 +10,8 @@ from twofold.findings import Study
 # The order of the report. A study's name is its table or figure; its module carries it as STUDY.
 _MODULES = {
     "000-bernstein": "held_out_bounds",
+    "001-figure-8": "scalar_ladder",
+    "001-figure-10": "prompt_spectrum",
 }
 
 
