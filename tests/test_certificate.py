@@ -75,6 +75,8 @@ def test_the_binomial_tail_against_its_sum():
 def test_tightness_is_one_where_the_bound_is_attained():
     c = certificate("x", statement="", kind="bound", value=[1.0, 0.0, 0.0], bound=[1.0, 2.0, 0.0])
     assert c.tightness.tolist() == [1.0, 0.0, 1.0]
+    low = certificate("x", statement="", kind="bound", side="lower", value=4.0, bound=1.0)
+    assert low.tightness.tolist() == [0.25]
 
 
 @given(st.lists(st.tuples(floats, floats, floats, st.booleans(), st.text()), max_size=5))

@@ -99,10 +99,12 @@ class Certificate:
 
     @property
     def tightness(self) -> Float[np.ndarray, " N"]:
-        """``value / bound``: 1 is sharp, 0 is vacuous; NaN where the certificate is silent."""
+        """``value / bound`` (``bound / value`` from below): 1 is sharp, 0 vacuous, NaN silent."""
+        small, large = self.value, self.bound
+        if self.side == "lower":
+            small, large = large, small
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(self.bound == 0, np.where(self.value == 0, 1.0, np.inf), 0.0)
-            ratio = np.where(self.bound == 0, ratio, self.value / self.bound)
+            ratio = np.where((small == 0) & (large == 0), 1.0, small / large)
         return np.where(self.verdict == "silent", np.nan, ratio)
 
     @property

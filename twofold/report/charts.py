@@ -151,7 +151,7 @@ def _domain(panel: Panel, key: str) -> tuple[float, float]:
 def _axis(axis: Axis, domain: tuple[float, float]) -> alt.Axis:
     title = f"{axis.label} [{axis.unit}]" if axis.unit else axis.label
     if not axis.log:
-        return alt.Axis(title=title, format="~g", tickCount=6, labelFlush=True)
+        return alt.Axis(title=title, tickCount=6)
     ticks = _log_ticks(*domain)
     words = " : ".join(f"datum.value == {v!r} ? '{word}'" for v, word in ticks.items())
     label = f"{words} : ''" if ticks else "''"
