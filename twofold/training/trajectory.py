@@ -42,17 +42,21 @@ class Trajectory:
 
     def at(self, i: int) -> Float[np.ndarray, "m K"]:
         """P_s at the i-th outer time; not finite where a diverging mode has left float64."""
-        return self._state(self.rates.powers(self.s[i]))
+        return self._moved(self.rates.powers(self.s[i]))
 
     @property
     def P(self) -> Float[np.ndarray, "S m K"]:
         """Every P_s; S m K numbers, formed anew at each call."""
-        return self._state(self.rates.powers(self.s)[:, None, :])
+        return self._moved(self.rates.powers(self.s)[:, None, :])
 
-    def _state(self, powers: Float[np.ndarray, "*S K"]) -> Float[np.ndarray, "*S m K"]:
+    def _moved(self, powers: Float[np.ndarray, "*S K"]) -> Float[np.ndarray, "*S m K"]:
         with np.errstate(invalid="ignore"):
             moved = np.where(self.modes == 0, 0.0, self.modes * powers)
             return self.oracle + moved @ self.basis.vectors.T
+
+    def state(self, s: float) -> Float[np.ndarray, "m K"]:
+        """P at one more outer time, on the same path."""
+        return self._moved(self.rates.powers(np.float64(s)))
 
     @cached_property
     def mass(self) -> Float[np.ndarray, " K"]:
