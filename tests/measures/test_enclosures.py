@@ -87,6 +87,7 @@ def test_norms_of_rectangles():
     for ball in (enc.exact(A), enc.exact(A).T):
         assert np.allclose(enc.norm_upper(ball), true, rtol=1e-12)
         assert np.all(enc.norm_upper(ball) >= true * (1 - 1e-14))
+    assert np.allclose(enc.norm_upper(enc.Ball(A, np.full(7, 0.5))), true + 0.5)
 
 
 @pytest.mark.parametrize("K", (1, 2, 5, 12))
@@ -103,6 +104,33 @@ def test_eigenvalues_lie_within_the_radius(K, spread):
         worst = max(abs(Fraction(float(v)) - t) for v, t in zip(values[n], true, strict=True))
         assert worst <= Fraction(float(radius[n]))
     assert np.all(radius < 1e-13 * (K + 4))
+
+
+def test_neither_the_eigenvalues_nor_the_frame_of_the_eigensolver_is_trusted(monkeypatch):
+    S = np.diag([2.0, 1.0])
+    c, s = np.cos(1e-6), np.sin(1e-6)
+    liars = (
+        (np.array([1.0, 2.0 + 1e-6]), np.eye(2)[:, ::-1]),  # a wrong eigenvalue
+        (np.array([1.0, 2.0]), np.array([[-s, c], [c, s]])),  # a turned frame
+        (np.array([1.0, 2.0]) / (1 + 1e-6) ** 2, np.eye(2)[:, ::-1] * (1 + 1e-6)),  # a long frame
+    )
+    for lie in liars:
+        monkeypatch.setattr(np.linalg, "eigh", lambda S, lie=lie: lie)
+        values, radius, _ = enc.eigenvalues(S)
+        assert np.max(np.abs(values - [2, 1])) <= radius
+        assert radius > 1e-7
+    monkeypatch.setattr(np.linalg, "eigh", lambda S: (np.zeros(2), 3 * np.eye(2)))
+    assert np.isnan(enc.eigenvalues(S)[1])
+
+
+def test_a_sum_that_always_rounds_down_is_still_covered():
+    """Each small square is lost against the large one in its running sum."""
+    A = np.full((1, 128), 0.999 * 2.0**-26.5)
+    A[0, 0] = 1.0
+    true = squared_distance(fractions(A), fractions(0 * A))
+    plain = np.sqrt(np.sum(A**2))
+    assert Fraction(float(plain)) ** 2 * (1 + Fraction(8, 2**53)) < true
+    assert Fraction(float(enc.frobenius_upper(A))) ** 2 >= true
 
 
 def test_rows_that_are_not_finite_have_no_radius():
@@ -134,6 +162,16 @@ def test_sines_and_their_rounding():
     assert np.all(rounding < 2e-14)
     assert np.allclose(enc.sine(U, base)[0], value, atol=1e-15)
     assert np.isinf(enc.sine(base, 1.5 * U)[1]).all()
+
+
+def test_a_sine_of_rounding_alone_is_within_its_rounding(monkeypatch):
+    """The frames are taken as orthonormal here, so only the enclosed product can pay."""
+    rng = np.random.default_rng(5)
+    U = np.linalg.qr(rng.standard_normal((50, 6, 2)))[0]
+    monkeypatch.setattr(enc, "orthonormal_defect", lambda Q: np.zeros(len(Q)))
+    value, rounding = enc.sine(U, U)
+    assert np.all(value <= rounding)
+    assert np.max(value) > 1e-17
 
 
 def test_a_sloppy_frame_pays_for_its_defect():

@@ -47,6 +47,12 @@ def test_the_rate_is_right_in_the_number_of_samples():
     assert np.allclose(np.divide(guesses[:-1], guesses[1:]), 2, rtol=1e-6)
 
 
+def test_the_rate_is_the_formula():
+    estimate, sigma = samples(1, 40, np.array([9.0, 4.0, 1.0]))
+    _, guess = rate.certify(estimate, sigma, count=40, delta=0.05)
+    assert guess.bound[0] == pytest.approx(9 * np.sqrt(14 / 9 / 40))
+
+
 def test_the_rank_form_is_attained_in_the_large():
     """S = I: the largest deviation tends to 2 sqrt(gamma) + gamma, the rank form at t = 0."""
     K, count = 300, 1200

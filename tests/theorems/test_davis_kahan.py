@@ -48,6 +48,18 @@ def test_the_value_is_the_sine_between_the_top_subspaces():
     assert np.allclose(value**2, overlaps.sin2_norm(U, V), atol=1e-13)
 
 
+def test_the_bounds_are_the_formulas():
+    sigma, estimate = tasks(50, seed=5)
+    mine, theirs = np.linalg.eigvalsh(sigma)[:, ::-1], np.linalg.eigvalsh(estimate)[:, ::-1]
+    error = np.linalg.norm(estimate - sigma, 2, axis=(1, 2))
+    separation = np.maximum(theirs[:, 1] - mine[:, 2], mine[:, 1] - theirs[:, 2])
+    found = by_form(sigma, estimate, 2)
+    said = found["separation"].applies
+    assert np.allclose(found["separation"].bound[said], (error / separation)[said], rtol=1e-9)
+    gap = mine[:, 1] - mine[:, 2]
+    assert np.allclose(found["population gap"].bound, 2 * error / gap, rtol=1e-9)
+
+
 def test_separation_is_attained():
     """E = s (the reflection that swaps U with e2): sin = s = ||E||, separation 1."""
     theta = np.array([1e-6, 1e-3, 0.3, 0.9, 1.4])
