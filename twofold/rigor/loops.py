@@ -1,0 +1,109 @@
+"""Numba kernels of the inner loops: plain floating-point sums and products, whatever their order.
+
+The inner loop always runs along contiguous memory; eight rows are gathered at a time, so that one
+store serves eight products. Only classical sums of products are used, which is all a proof needs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, fastmath=False, inline="never")
+def gather(out, start, M, c, stop):
+    """out[start:] += c[:stop] @ M[:stop, start:]."""
+    o = out[start:]
+    n = o.size
+    k = 0
+    while k + 8 <= stop:
+        a0, a1, a2, a3 = c[k], c[k + 1], c[k + 2], c[k + 3]
+        a4, a5, a6, a7 = c[k + 4], c[k + 5], c[k + 6], c[k + 7]
+        r0, r1, r2, r3 = M[k, start:], M[k + 1, start:], M[k + 2, start:], M[k + 3, start:]
+        r4, r5, r6, r7 = M[k + 4, start:], M[k + 5, start:], M[k + 6, start:], M[k + 7, start:]
+        for j in range(n):
+            o[j] = (
+                o[j] + a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j]
+                + a4 * r4[j] + a5 * r5[j] + a6 * r6[j] + a7 * r7[j]
+            )  # fmt: skip
+        k += 8
+    while k < stop:
+        a0, r0 = c[k], M[k, start:]
+        for j in range(n):
+            o[j] += a0 * r0[j]
+        k += 1
+
+
+@njit(cache=True, fastmath=False)
+def dot(x, y):
+    """The product x'y in four running sums."""
+    a = b = c = d = 0.0
+    n = x.size
+    for i in range(0, n - 3, 4):
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+    for i in range(n - n % 4, n):
+        a += x[i] * y[i]
+    return (a + b) + (c + d)
+
+
+@njit(cache=True, fastmath=False)
+def total(x, start):
+    """Sum of |x[start:]| in four running sums."""
+    a = b = c = d = 0.0
+    y = x[start:]
+    n = y.size
+    for i in range(0, n - 3, 4):
+        a += abs(y[i])
+        b += abs(y[i + 1])
+        c += abs(y[i + 2])
+        d += abs(y[i + 3])
+    for i in range(n - n % 4, n):
+        a += abs(y[i])
+    return (a + b) + (c + d)
+
+
+@njit(cache=True, fastmath=False)
+def largest(x):
+    """The largest entry of x >= 0, NaN if any entry is NaN."""
+    top = 0.0
+    for value in x:
+        if not value <= top:
+            top = value
+            if value != value:
+                return value
+    return top
+
+
+@njit(cache=True, fastmath=False)
+def add_scaled_abs(out, start, weight, row):
+    """out[start:] += weight |row[start:]|."""
+    o, r = out[start:], row[start:]
+    for j in range(o.size):
+        o[j] += weight * abs(r[j])
+
+
+@njit(cache=True, fastmath=False)
+def product(P, H, out):
+    """Fill out = fl(P H)."""
+    for i in range(out.shape[0]):
+        out[i, :] = 0.0
+        gather(out[i], 0, H, P[i], H.shape[0])
+
+
+@njit(cache=True, fastmath=False)
+def product_sums(P, H):
+    """|| |P||H| ||_inf and || |P||H| ||_1."""
+    n = H.shape[0]
+    sums, left = np.empty(n), np.zeros(n)
+    below, beside = np.empty(n), np.zeros(n)
+    for k in range(n):
+        sums[k] = total(H[k], 0)
+    for i in range(n):
+        add_scaled_abs(left, 0, 1.0, P[i])
+        below[i] = total(P[i] * sums, 0)
+    for k in range(n):
+        add_scaled_abs(beside, 0, left[k], H[k])
+    return largest(below), largest(beside)
