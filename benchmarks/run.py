@@ -50,11 +50,17 @@ def main() -> int:
 
 
 def started(modules: list[str], threads: int) -> list[dict[str, Any]]:
-    """The outcomes of all cases with that many threads, measured in a process pinned to it."""
+    """The outcomes of all cases with that many threads, measured in a process pinned to it.
+
+    Peak memory is asked for from here: a child inherits the high-water mark of its parent.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "outcomes.json"
         child([*modules, "--threads", str(threads), "--json", str(out)], threads)
-        return json.loads(out.read_text())
+        rows = json.loads(out.read_text())
+    for row in rows:
+        row["peak"] = float(child([*modules, "--peak", row["case"]], threads))
+    return rows
 
 
 def child(arguments: list[str], threads: int) -> str:
@@ -89,8 +95,6 @@ def measure(modules: list[str], threads: int, out: Path) -> int:
 
     cases = [case for case in discovered(modules) if case.threads == threads]
     rows = [asdict(outcome) for outcome in harness.run(cases, report)] if cases else []
-    for row in rows:
-        row["peak"] = float(child([*modules, "--peak", row["case"]], threads))
     out.write_text(json.dumps(rows))
     return 0
 

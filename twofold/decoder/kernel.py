@@ -1,8 +1,9 @@
 """The one loop of Richardson's iteration over many tasks, for one or several preconditioners.
 
 A block of tasks goes through all its iterations before the next one is touched, so every H comes
-from memory once. Within a block a shared P meets all residuals at once (a GEMM), and each H meets
-the iterates of all checkpoints at once.
+from memory once, into scratch that is aligned, padded to whole vectors and stays in the cache.
+Within a block a shared P meets all residuals at once (a GEMM), and each H meets the iterates of all
+checkpoints at once.
 """
 
 from __future__ import annotations
@@ -42,23 +43,39 @@ def products(A, X, first, stride, count, Y):
 
 
 @compiled
-def residuals(H, d, start, count, several, X, Y, R):
-    """R = d - H X for the tasks start, ..., start + count - 1; row s B + b is checkpoint s."""
-    B = X.shape[0] // several
+def load(source, start, count, K, target):
+    """Copy matrices start, ..., start + count - 1 into their padded places, tiled."""
+    width = target.shape[2]
+    whole = K - K % 8
     for b in range(count):
-        products(H[start + b], X, b, B, several, Y)
+        flat = target[b].reshape(-1)
+        for i in range(K):
+            first = (i - i % 8) * width + (i % 8) * 8
+            for j in range(0, whole, 8):
+                for k in range(8):
+                    flat[first + 8 * j + k] = source[start + b, i, j + k]
+            for j in range(whole, K):
+                flat[first + 8 * whole + j - whole] = source[start + b, i, j]
+
+
+@compiled
+def residuals(A, d, start, count, several, X, Y, R):
+    """R = d - A X for the tasks start, ..., start + count - 1; row s B + b is checkpoint s."""
+    B = len(A)
+    for b in range(count):
+        products(A[b], X, b, B, several, Y)
         for s in range(several):
             for k in range(d.shape[1]):
                 R[s * B + b, k] = d[start + b, k] - Y[s * B + b, k]
 
 
 @compiled
-def moves(P, own, start, count, several, R, Y):
+def moves(P, own, count, several, R, Y):
     """Y = P R, with a P for each task (``own``) or for each checkpoint."""
-    B = R.shape[0] // several
+    B = len(R) // several
     if own:
         for b in range(count):
-            products(P[start + b], R, b, 1, 1, Y)
+            products(P[b], R, b, 1, 1, Y)
     else:
         for s in range(several):
             products(P[s], R, s * B, 1, count, Y)
@@ -100,28 +117,33 @@ def record(ell, start, count, X, x_star, Z, path, errors):
 
 
 @compiled
-def sweep(P, own, H, d, x_star, X, R, Y, Z, path, errors):
+def sweep(P, own, H, d, x_star, A, Q, X, R, Y, Z, path, errors):
     """All tasks: ``errors`` (S,N,L+1) sets the depth, ``path`` (S,N,T,K) keeps the last T iterates.
 
     P is (S,K,K) or, with ``own``, (N,K,K) and S = 1. An empty ``x_star`` asks for no norms.
-    X, R and Y are scratch of S B rows, Z of one.
+    Scratch: A (B,K,K) for H; Q for P, as long as A with ``own``, else S; X, R and Y of S B rows; Z
+    of one. All of it zero where padded.
     """
     several, N, slots = errors.shape
-    B = X.shape[0] // several
+    B, K = len(A), d.shape[1]
+    if not own:
+        load(P, 0, several, K, Q)
     for start in range(0, N, B):
         count = min(B, N - start)
+        load(H, start, count, K, A)
+        if own:
+            load(P, start, count, K, Q)
         X[:] = 0.0
         record(0, start, count, X, x_star, Z, path, errors)
         for ell in range(1, slots):
             if ell == 1:
                 for row in range(several * B):
-                    b = row % B
-                    if b < count:
-                        R[row, : d.shape[1]] = d[start + b]
+                    if row % B < count:
+                        R[row, :K] = d[start + row % B]
             else:
-                residuals(H, d, start, count, several, X, Y, R)
-            moves(P, own, start, count, several, R, Y)
+                residuals(A, d, start, count, several, X, Y, R)
+            moves(Q, own, count, several, R, Y)
             for row in range(several * B):
-                for k in range(d.shape[1]):
+                for k in range(K):
                     X[row, k] += Y[row, k]
             record(ell, start, count, X, x_star, Z, path, errors)

@@ -2,9 +2,9 @@ r"""Dot products in eight lanes, in a fixed order: the inner loop of the batched
 
 LLVM may not reorder a sum when ``fastmath=False``, so a plain dot product stays scalar. Here the
 order is chosen instead of left open. Lane k sums the columns k, k + 8, k + 16, ... by fused
-multiply-adds from zero; three additions join the lanes; the K mod 8 last columns follow one by one.
-Hence at most ``roundings(K)`` roundings touch any product, where a plain sum has K: every error
-bound is several times smaller, and the bits do not depend on the BLAS.
+multiply-adds from zero; three additions join the lanes. Hence at most ``roundings(K)`` roundings
+touch any product, where a plain sum has K: every error bound is several times smaller, and the bits
+do not depend on the BLAS. Operands are padded with zeros to whole vectors, which rounds nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -33,11 +32,11 @@ HALVES = (
 
 def roundings(K: int) -> int:
     """The most roundings on the way of one product into a dot product of length K."""
-    return K // WIDTH + 3 + K % WIDTH
+    return -(-K // WIDTH) + 3
 
 
 def padded(K: int) -> int:
-    """The width of a scratch row: whole vectors."""
+    """K, padded to whole vectors."""
     return -(-K // WIDTH) * WIDTH
 
 
@@ -50,16 +49,17 @@ def aligned(values: np.ndarray) -> np.ndarray:
     return copy
 
 
-def scratch(rows: int, K: int) -> Float[np.ndarray, "rows width"]:
-    """Aligned zeros with rows of whole vectors."""
-    return aligned(np.zeros((rows, padded(K))))
+def scratch(*shape: int) -> np.ndarray:
+    """Aligned zeros, the last axis padded to whole vectors."""
+    return aligned(np.zeros((*shape[:-1], padded(shape[-1]))))
 
 
 def rows_times(vectors: int) -> Callable[..., None]:
     """An intrinsic ``rows(A, i, X, b, stride, Y)``: Y[c, i:i+8] = A[i:i+8] X[c].
 
-    c runs over b + m stride, m < vectors, and A is read once for all of them. A is (K, K); X and Y
-    are scratch. Rows of A beyond K repeat the last one, into the padding of Y.
+    c runs over b + m stride, m < vectors, and A is read once for all of them. A has whole vectors
+    along both axes, X and Y along the last. A is tiled, so that it is read from end to end: entry
+    (i + k, j + l) lies at i width + 8 j + 8 k + l, for i and j multiples of 8 and k, l < 8.
     """
 
     @intrinsic
@@ -74,32 +74,30 @@ def _emitter(vectors: int) -> Callable[..., Any]:
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         A, X, Y = (_array(context, builder, signature, args, place) for place in (0, 2, 5))
         i, b, stride = args[1], args[3], args[4]
-        K = cgutils.unpack_tuple(builder, A.shape)[1]
-        width = cgutils.unpack_tuple(builder, X.shape)[1]
-        rows = [_row(builder, A, _clamped(builder, i, k, K), K) for k in range(WIDTH)]
+        width = cgutils.unpack_tuple(builder, A.shape)[1]
+        group = _row(builder, A, i, width)
+        rows = [builder.gep(group, [INDEX(k * WIDTH)]) for k in range(WIDTH)]
         which = [builder.add(b, builder.mul(INDEX(m), stride)) for m in range(vectors)]
-        xs = [_row(builder, X, m, width) for m in which]
-        sums = _lane_sums(builder, rows, xs, K)
-        for x, m, lanes in zip(xs, which, sums, strict=True):
-            total = cgutils.alloca_once_value(builder, _joined(builder, lanes))
-            _add_tail(builder, total, rows, x, K)
-            out = builder.gep(_row(builder, Y, m, width), [i])
-            _store(builder, builder.load(total), out)
+        xs = [_row(builder, X, c, width) for c in which]
+        for c, lanes in zip(which, _lane_sums(builder, rows, xs, width), strict=True):
+            out = builder.gep(_row(builder, Y, c, width), [i])
+            place = builder.bitcast(out, VECTOR.as_pointer())
+            builder.store(_joined(builder, lanes), place, align=8)
         return context.get_dummy_value()
 
     return emit
 
 
-def _lane_sums(builder: Any, rows: list[Any], xs: list[Any], K: Any) -> list[list[Any]]:
-    """For each vector and row: the eight partial sums over whole groups of columns."""
+def _lane_sums(builder: Any, rows: list[Any], xs: list[Any], width: Any) -> list[list[Any]]:
+    """For each vector and row: the sums of the eight lanes."""
     fma = _fma(builder)
     sums = [[cgutils.alloca_once(builder, VECTOR) for _ in rows] for _ in xs]
     for cell in (cell for lanes in sums for cell in lanes):
         builder.store(ZERO, cell)
-    with cgutils.for_range_slice(builder, INDEX(0), _whole(builder, K), INDEX(WIDTH)) as (j, _):
+    with cgutils.for_range_slice(builder, INDEX(0), width, INDEX(WIDTH)) as (j, _):
         loaded = [_load(builder, x, j) for x in xs]
         for k, row in enumerate(rows):
-            a = _load(builder, row, j)
+            a = _load(builder, row, builder.mul(j, INDEX(WIDTH)))
             for x, lanes in zip(loaded, sums, strict=True):
                 builder.store(builder.call(fma, [a, x, builder.load(lanes[k])]), lanes[k])
     return [[builder.load(cell) for cell in lanes] for lanes in sums]
@@ -114,20 +112,6 @@ def _joined(builder: Any, lanes: list[Any]) -> Any:
             for u, v in pairs
         ]
     return lanes[0]
-
-
-def _add_tail(builder: Any, total: Any, rows: list[Any], x: Any, K: Any) -> None:
-    """The columns that fill no vector, one after the other."""
-    fma = _fma(builder)
-    with cgutils.for_range_slice(builder, _whole(builder, K), K, INDEX(1)) as (j, _):
-        column, factor = ZERO, ZERO
-        value = builder.load(builder.gep(x, [j]))
-        for k, row in enumerate(rows):
-            lane = ir.IntType(32)(k)
-            entry = builder.load(builder.gep(row, [j]))
-            column = builder.insert_element(column, entry, lane)
-            factor = builder.insert_element(factor, value, lane)
-        builder.store(builder.call(fma, [column, factor, builder.load(total)]), total)
 
 
 def _squared_norm(_typing: Any, X: Any, b: Any) -> Any:
@@ -159,22 +143,9 @@ def _row(builder: Any, array: Any, row: Any, width: Any) -> Any:
     return builder.gep(array.data, [builder.mul(row, width)])
 
 
-def _clamped(builder: Any, i: Any, k: int, K: Any) -> Any:
-    row, last = builder.add(i, INDEX(k)), builder.sub(K, INDEX(1))
-    return builder.select(builder.icmp_signed("<", row, last), row, last)
-
-
-def _whole(builder: Any, K: Any) -> Any:
-    return builder.and_(K, INDEX(-WIDTH))
-
-
 def _load(builder: Any, pointer: Any, j: Any) -> Any:
     place = builder.bitcast(builder.gep(pointer, [j]), VECTOR.as_pointer())
     return builder.load(place, align=8)
-
-
-def _store(builder: Any, value: Any, pointer: Any) -> None:
-    builder.store(value, builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
 
 
 def _shuffled(builder: Any, u: Any, v: Any, order: tuple[int, ...]) -> Any:

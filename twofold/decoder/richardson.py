@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from twofold.decoder import kernel
-from twofold.decoder.lanes import aligned, scratch
+from twofold.decoder.lanes import padded, scratch
 from twofold.protocol import System
 from twofold.rigor import inputs
 
@@ -92,11 +92,12 @@ def swept(
     """
     N, K = d.shape
     own = P.ndim == 3
-    P = P if own else aligned(P.reshape(-1, K, K))
-    several = 1 if own else len(P)
+    P = P.reshape(-1, K, K)
+    several, B = 1 if own else len(P), kernel.block_size(K)
     path, errors = np.empty((several, N, kept, K)), np.empty((several, N, depth + 1))
-    X, R, Y = (scratch(several * kernel.block_size(K), K) for _ in range(3))
-    kernel.sweep(P, own, H, d, x_star, X, R, Y, scratch(1, K), path, errors)
+    A, Q = (scratch(count, padded(K), K) for count in (B, B if own else several))
+    X, R, Y = (scratch(several * B, K) for _ in range(3))
+    kernel.sweep(P, own, H, d, x_star, A, Q, X, R, Y, scratch(1, K), path, errors)
     if depth < 2:
         _poison(P if own else d, H, d, path, errors)
     return path, errors
