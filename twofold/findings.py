@@ -23,11 +23,12 @@ Role = Literal["observed", "predicted", "bound", "reference", "other"]
 
 @dataclass(frozen=True)
 class Axis:
-    """A label, its unit and its scale."""
+    """A label, its unit and its scale; what lies below ``low`` is not drawn."""
 
     label: str
     unit: str = ""
     log: bool = False
+    low: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

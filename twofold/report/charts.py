@@ -119,6 +119,8 @@ def _rows(series: Series, panel: Panel) -> list[dict[str, Any]]:
     keep = np.isfinite(x) & np.isfinite(y)
     keep &= (x > 0) if panel.x.log else True
     keep &= (y > 0) if panel.y.log else True
+    for values, axis in ((x, panel.x), (y, panel.y)):
+        keep &= True if axis.low is None else values >= axis.low
     rows = [
         {"series": series.label, "x": a, "y": b}
         for a, b in zip(x[keep].tolist(), y[keep].tolist(), strict=True)

@@ -69,5 +69,7 @@ def _kind(claim: Claim) -> str:
 def _ours(measured: Measured | None) -> str:
     if measured is None:
         return "–"
-    spread = measured.standard_error
-    return number(measured.value, 7) + (f" ± {number(spread, 2)}" if spread else "")
+    spread, value = measured.standard_error, measured.value
+    if isinstance(value, Sequence):
+        return ", ".join(number(x, 7) for x in value)
+    return number(value, 7) + (f" ± {number(spread, 2)}" if spread else "")

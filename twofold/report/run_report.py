@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -50,7 +51,7 @@ def read(folder: Path) -> RunResult:
     manifest = run_folder.read_manifest(folder)
     studies = [
         (run_folder.heading(folder, name), run_folder.load(folder, name))
-        for name in sorted(manifest["studies"])
+        for name in sorted(manifest["studies"], key=_natural)
     ]
     measured = {k: m for _, f in studies for k, m in f.measured.items()}
     claims = book.load()
@@ -59,6 +60,11 @@ def read(folder: Path) -> RunResult:
     ran = set(manifest["studies"])
     verdicts = [book.judge(c, measured.get(c.id), ran=c.study in ran) for c in claims]
     return RunResult(Path(folder), manifest, studies, claims, verdicts)
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Numbers inside a name count as numbers: figure 9 comes before figure 10."""
+    return [(p.isdigit(), int(p) if p.isdigit() else 0, p) for p in re.split(r"(\d+)", name)]
 
 
 def write(folder: Path) -> RunResult:

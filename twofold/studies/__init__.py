@@ -1,4 +1,4 @@
-"""One file per table or figure of the seeds; a study contains no formula, only public calls."""
+"""Tables and figures of the seeds; a study contains no formula, only public calls and captions."""
 
 from __future__ import annotations
 
@@ -7,23 +7,33 @@ from collections.abc import Sequence
 
 from twofold.findings import Study
 
-# The order of the report. A study's name is its table or figure; its module carries it as STUDY.
-_MODULES = {
-    "000-bernstein": "held_out_bounds",
-    "001-figure-8": "scalar_ladder",
-    "001-figure-10": "prompt_spectrum",
+# The order of the report: each study by its table or figure, and where it is written.
+_PLACES = {
+    "000-table-1": "encoder_only.TABLE",
+    "000-figure-1": "encoder_only.FIGURE",
+    "001-figure-6": "encoder_decades.STUDY",
+    "001-figure-3": "decoder_only.FIGURE_3",
+    "001-figure-5": "decoder_only.FIGURE_5",
+    "000-bernstein": "held_out_bounds.STUDY",
+    "001-figure-10": "prompt_spectrum.STUDY",
+    "001-figure-8": "scalar_ladder.STUDY",
 }
 
 
 def names() -> tuple[str, ...]:
     """Every study there is."""
-    return tuple(_MODULES)
+    return tuple(_PLACES)
 
 
 def find(wanted: Sequence[str] = ()) -> list[Study]:
     """The studies with these names or prefixes, in the order of the report; all, if none named."""
     for text in wanted:
-        if not any(name.startswith(text) for name in _MODULES):
-            raise ValueError(f"no study {text!r}; there are {', '.join(_MODULES)}")
-    chosen = [n for n in _MODULES if not wanted or any(n.startswith(w) for w in wanted)]
-    return [importlib.import_module(f"twofold.studies.{_MODULES[n]}").STUDY for n in chosen]
+        if not any(name.startswith(text) for name in _PLACES):
+            raise ValueError(f"no study {text!r}; there are {', '.join(_PLACES)}")
+    chosen = [n for n in _PLACES if not wanted or any(n.startswith(w) for w in wanted)]
+    return [_load(_PLACES[name]) for name in chosen]
+
+
+def _load(place: str) -> Study:
+    module, _, name = place.partition(".")
+    return getattr(importlib.import_module(f"twofold.studies.{module}"), name)
