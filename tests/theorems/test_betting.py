@@ -103,7 +103,7 @@ def test_the_bound_is_proved_in_rational_arithmetic():
 
 
 def test_the_margin_covers_the_rounding_and_no_margin_does_not():
-    """delta is put where the computed capital just reaches 1/delta: the exact one often does not."""
+    """With delta where the computed capital just reaches 1/delta, the exact one often does not."""
     rng, careless = np.random.default_rng(12), 0
     for trial in range(60):
         n = 50
@@ -162,7 +162,7 @@ def test_the_coverage_test_refutes_a_false_bound():
 
 
 def test_an_attained_delta_a_smaller_one_would_be_refuted():
-    """On Bernoulli(.0115), n = 1024, delta is nearly used up: the bound has nothing to give away."""
+    """On Bernoulli(.0115), n = 1024, delta is nearly used up: nothing is given away."""
     p, misses = coverage(
         lambda x: betting.upper(x, clip=1.0, delta=0.05), "bernoulli", 1024, 4000, 0.05, 8
     )

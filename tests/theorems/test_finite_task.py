@@ -56,8 +56,10 @@ def test_the_certificate_covers_and_refuses_a_false_law():
     assert 0.85 < ratio < 1
 
 
-@pytest.mark.parametrize(("count", "mean", "spread"), [(6, False, False), (7, True, False),
-                                                       (8, True, False), (9, True, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "mean", "spread"),
+    [(6, False, False), (7, True, False), (8, True, False), (9, True, True)],
+)
 def test_moments_exist_only_from_their_own_sample_size_on(count, mean, spread):
     assert np.isfinite(finite_task.excess(1.0, 5, count)) == mean
     assert np.isfinite(finite_task.spread(np.eye(2), 5, count)) == spread

@@ -159,3 +159,18 @@ def test_order_follows_the_ids_whatever_the_rows():
 def test_bad_ids_are_named(ids, message):
     with pytest.raises(ValueError, match=message):
         betting.upper([0.1, 0.2, 0.3], clip=1.0, delta=0.05, ids=ids)
+
+
+def test_scaling_back_rounds_upward_even_among_subnormals():
+    from fractions import Fraction
+
+    rng = np.random.default_rng(4)
+    lowered = 0
+    for x in rng.uniform(0, 2, 300):
+        for k in (-1074, -1070, -1060, -5, 0, 1023):
+            up = heldout.raised(float(x), k)
+            exact = Fraction(float(x)) * Fraction(2) ** k
+            assert up == np.inf or Fraction(up) >= exact
+            assert up == np.inf or Fraction(up) - exact <= Fraction(5e-324)
+            lowered += Fraction(float(np.ldexp(x, k) if k < 1023 else 0)) < exact
+    assert lowered > 0 and heldout.raised(1.5, 2000) == np.inf

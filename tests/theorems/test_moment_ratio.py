@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from scipy.stats import binomtest
 
 from twofold.theorems import moment_ratio
@@ -87,6 +88,20 @@ def test_the_value_is_the_formula_rounded_upward_at_every_scale():
         assert expected * scale * (1 - 1e-15) < U < expected * scale * (1 + 1e-13)
     assert moment_ratio.upper(np.zeros(300), kappa=3.0, delta=0.05) == 0.0
     assert moment_ratio.upper(np.full(300, 1.7e308), kappa=3.0, delta=0.05) == np.inf
+
+
+def test_the_rounding_is_upward_against_balls():
+    rng = np.random.default_rng(6)
+    with ctx.workprec(300):
+        for _ in range(300):
+            n, kappa = int(rng.integers(20, 200)), float(rng.uniform(1, 3))
+            x, delta = rng.exponential(size=n), float(rng.uniform(0.1, 0.9))
+            left = 1 - (2 * arb(kappa) * (1 / arb(delta)).log() / n).sqrt()
+            if not left > 0:
+                continue
+            exact = sum(arb(float(v)) for v in x) / n / left
+            U = arb(moment_ratio.upper(x, kappa=kappa, delta=delta))
+            assert U >= exact and U <= exact * (1 + arb(1e-13) / left)
 
 
 @pytest.mark.parametrize(("kappa", "delta"), [(0.9, 0.05), (np.nan, 0.05), (3.0, 0.0), (3.0, 1.0)])

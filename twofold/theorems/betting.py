@@ -1,6 +1,6 @@
 r"""The betting bound on a clipped mean.
 
-For exchangeable losses, l_c = min(l, c), Y = l_c / c and any m in (0, 1), the capital
+For independent losses of one law, l_c = min(l, c), Y = l_c / c and any m in (0, 1), the capital
 K_t(m) = prod_{i<=t} (1 - lambda_i(m) (Y_i - m)) with predictable 0 <= lambda_i < 1 / (1 - m) is a
 non-negative martingale started at 1 when m = E Y, so by Ville's inequality it ever reaches 1/delta
 with probability at most delta. K does not decrease in m: the mean is below the least m that does.

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float
 from numba import njit
 
+Sample = Float[np.ndarray, " n"]
 TRUNCATION = 0.99
 STEP = 2.0**-44
 MARGIN = 1e-9
@@ -34,9 +35,7 @@ def goal(delta: float, count: int) -> float:
 
 
 @njit(cache=True)
-def bets(
-    loss: Float[np.ndarray, " n"], clip: float, weight: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
+def bets(loss: Sample, clip: float, weight: Sample) -> Sample:
     """b_i = sqrt(weight_i / var_{i-1}) / c; var from (1/2, 1/4) and Y_1 .. Y_{i-1}, Y = l / c."""
     out = np.empty(len(loss))
     total, squares = 0.5, 0.25
@@ -49,9 +48,7 @@ def bets(
 
 
 @njit(cache=True)
-def reaches(
-    loss: Float[np.ndarray, " n"], bet: Float[np.ndarray, " n"], clip: float, m: float, goal: float
-) -> bool:
+def reaches(loss: Sample, bet: Sample, clip: float, m: float, goal: float) -> bool:
     """Whether max_t K_t(m) >= goal, for m < clip."""
     most = TRUNCATION / (clip - m)
     capital, depth = 1.0, 0
@@ -69,17 +66,10 @@ def reaches(
 
 
 @njit(cache=True)
-def least(
-    loss: Float[np.ndarray, " n"],
-    bet: Float[np.ndarray, " n"],
-    clip: float,
-    goal: float,
-    start: float,
-) -> float:
-    """An m <= start at which the goal is reached, within 2^-48 of the least; start if it is not.
+def least(loss: Sample, bet: Sample, clip: float, goal: float, start: float) -> float:
+    """An m <= start at which the goal is reached, within 2^-48 of the least; start if none is.
 
-    ``start`` is either a point where the goal is known to be reached, or the clip, which is always
-    an upper bound on the mean.
+    ``start`` is a point where the goal is known to be reached, or the clip, always an upper bound.
     """
     low, high = 0.0, start
     while high - low > RESOLUTION * high:
@@ -92,9 +82,7 @@ def least(
 
 
 @njit(cache=True)
-def least_so_far(
-    loss: Float[np.ndarray, " n"], bet: Float[np.ndarray, " n"], clip: float, goal: float
-) -> Float[np.ndarray, " n"]:
+def least_so_far(loss: Sample, bet: Sample, clip: float, goal: float) -> Sample:
     """``least`` of every prefix: O(n^2), each starting from the one before."""
     out = np.empty(len(loss))
     high = clip

@@ -1,7 +1,7 @@
 """A held-out sample of losses: checked, clipped, and put in an order that nobody chose.
 
-What every bound on an unknown mean shares. The losses must be exchangeable draws that the model has
-not been fitted to; how many candidates were compared on them is told by ``family``.
+What every bound on an unknown mean shares. The losses must be independent draws of one law that the
+model has not been fitted to; how many candidates were compared on them is told by ``family``.
 """
 
 from __future__ import annotations
