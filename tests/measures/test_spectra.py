@@ -79,6 +79,21 @@ def test_sample_population_and_latent_contractions_differ():
     assert np.array_equal(A, A.T)
 
 
+def test_whitening_undoes_the_covariance():
+    sigma = with_spectrum([9.0, 4.0, 1.0])
+    assert np.allclose(spectra.whiten(sigma, sigma), np.eye(3))
+    batch = np.stack([sigma, 2 * sigma])
+    assert np.allclose(spectra.whiten(batch, sigma)[1], 2 * np.eye(3))
+    diagonal = np.array([4.0, 1.0])
+    S = np.array([[8.0, 2.0], [2.0, 3.0]])
+    assert np.allclose(spectra.whiten(S, diagonal), [[2, 1], [1, 3]])
+    assert np.allclose(spectra.whiten(S, np.diag(diagonal)), [[2, 1], [1, 3]])
+    singular = with_spectrum([1.0, 1.0, 0.0])
+    for bad in (singular, np.array([1.0, 0, 1]), np.array([1.0, -1, 1]), np.eye(2)):
+        with pytest.raises(ValueError, match="^sigma: "):
+            spectra.whiten(sigma, bad)
+
+
 def test_preconditioned_condition_norm_and_spread():
     H = with_spectrum([100.0, 10.0, 1.0])
     assert spectra.preconditioned_condition(np.linalg.inv(H), H[None]) == pytest.approx([1])

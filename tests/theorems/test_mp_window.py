@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from twofold.measures.spectra import whiten
 from twofold.theorems import mp_window
 
 
@@ -57,6 +58,16 @@ def test_a_window_that_is_too_narrow_is_condemned():
         false = type(proof)(**{**vars(proof), "bound": np.full(2000, false_bound)})
         assert false.condemned
         assert not proof.condemned
+
+
+def test_what_was_not_whitened_is_condemned_and_whitening_repairs_it():
+    sigma = np.geomspace(1, 0.01, 5)
+    root = np.sqrt(sigma)
+    prompts = whitened(500, 5, 100) * root[:, None] * root
+    t = mp_window.deviation(100, 0.05)
+    assert mp_window.certify(prompts, prompt=100, t=t)[1].condemned
+    repaired = mp_window.certify(whiten(prompts, sigma), prompt=100, t=t)
+    assert not any(proof.condemned for proof in repaired)
 
 
 def test_the_seeds_lower_edge_is_false_once_it_squares_a_negative_number():

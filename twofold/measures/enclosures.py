@@ -95,6 +95,19 @@ def symmetric_pair(
     return shared, batch
 
 
+def norm_attained(A: Ball) -> tuple[Batch, Batch]:
+    """``(value, rounding)`` with value - rounding <= ||A||_2 of every member.
+
+    value = ||A w|| / ||w|| for a singular vector w of the middle: no norm can be below that.
+    """
+    finite = np.asarray(np.isfinite(A.mid).all(axis=(-1, -2)))
+    w = np.linalg.svd(np.where(finite[..., None, None], A.mid, 0.0))[2][..., :1, :]
+    image, length = A @ exact(np.swapaxes(w, -1, -2)), np.linalg.norm(w, axis=(-1, -2))
+    value = np.linalg.norm(image.mid, axis=(-1, -2)) / length
+    relative = 4 * (A.mid.shape[-2] + A.mid.shape[-1] + 4) * U
+    return value, np.where(finite, up(image.radius / length + relative * value, 4), np.inf)
+
+
 def distance_upper(A: Float[np.ndarray, "*N m n"], B: Float[np.ndarray, "*N m n"]) -> Batch:
     """At least ``||A - B||_2``."""
     return norm_upper(exact(A) - exact(B))
@@ -144,19 +157,15 @@ def top_subspace(S: Float[np.ndarray, "*N K K"], rank: int) -> tuple[np.ndarray,
 def sine(U1: Float[np.ndarray, "*N K r"], U2: Float[np.ndarray, "*N K r"]) -> tuple[Batch, Batch]:
     r"""``(value, rounding)`` with value - rounding <= ||sin Theta(span U1, span U2)||_2.
 
-    X = (I - U1 U1') U2 is enclosed; value = ||X w|| / ||w|| for a singular vector w, which no norm
-    can undercut; delta_1 and delta_2 pay for frames that are orthonormal only to rounding.
+    X = (I - U1 U1') U2 is enclosed and its norm attained; delta_1 and delta_2 pay for frames that
+    are orthonormal only to rounding.
     """
     first, second = exact(U1), exact(U2)
     X = second - first @ (first.T @ second)
-    w = np.swapaxes(np.linalg.svd(X.mid)[2][..., :1, :], -1, -2)
-    image = X @ exact(w)
-    length = np.linalg.norm(w, axis=(-1, -2))
-    value = np.linalg.norm(image.mid, axis=(-1, -2)) / length
+    value, spent = norm_attained(X)
     delta_1, delta_2 = orthonormal_defect(U1), orthonormal_defect(U2)
-    relative = value * 4 * (U1.shape[-2] + 4) * U
-    spent = up(image.radius / length, 2) + relative + delta_1 * (1 + delta_2) + delta_2
-    return value, np.where(delta_1 + delta_2 < 0.5, up(spent, 8), np.inf)
+    spent = spent + delta_1 * (1 + delta_2) + delta_2
+    return value, np.where(delta_1 + delta_2 < 0.5, up(spent, 4), np.inf)
 
 
 def gap_lower(above: Batch, below: Batch, spread: Batch) -> Batch:

@@ -130,6 +130,25 @@ def latent_matrix(U: Any, H_inf: Any) -> Float[np.ndarray, "*N r r"]:
     return (A + np.swapaxes(A, -1, -2)) / 2
 
 
+def whiten(S: Any, sigma: Any) -> Float[np.ndarray, "*N K K"]:
+    """``Sigma^-1/2 S Sigma^-1/2`` for S (K, K) or (N, K, K); Sigma a matrix or its diagonal (K,).
+
+    Sigma must be resolved from singular at working precision.
+    """
+    S, sigma = symmetric("S", S), real("sigma", sigma, ndim=(1, 2))
+    if sigma.ndim == 1:
+        values, Q = sigma, np.eye(len(sigma))
+    else:
+        values, Q = np.linalg.eigh(symmetric("sigma", sigma))
+    if S.shape[-1] != len(values):
+        raise ValueError(f"sigma: expected K = {S.shape[-1]} to fit S, got shape {sigma.shape}")
+    if not np.min(values) > (0 if sigma.ndim == 1 else len(values) * UNIT * np.max(values)):
+        raise ValueError(f"sigma: only a definite covariance whitens, got {np.min(values):.3g}")
+    root = (Q / np.sqrt(values)) @ Q.T
+    W = root @ S @ root
+    return (W + np.swapaxes(W, -1, -2)) / 2
+
+
 def product(P: Any, H: Any) -> Float[np.ndarray, "*N K K"]:
     """``P H`` in float64, either factor shared or batched; overflow shows as inf or NaN."""
     P, H = real("P", P, ndim=(2, 3)), real("H", H, ndim=(2, 3))
