@@ -162,8 +162,7 @@ def _own_spread(law: Law, s: Float[np.ndarray, " K"], b: Float[np.ndarray, " K"]
 
 def _matrix(law: Law, S: Float[np.ndarray, "K K"]) -> Moments:
     """In the eigenbasis of Sigma, where every entry keeps its digits, and then turned back."""
-    s, axes = _eigenbasis(law.sigma)
-    S = axes.T @ S @ axes
+    s, axes, S = _eigenbasis(law.sigma, S)
     h = s + law.ridge
     a = h if law.target == "solve" else s
     V = np.outer(s, s) * S / law.prompt
@@ -177,12 +176,23 @@ def _matrix(law: Law, S: Float[np.ndarray, "K K"]) -> Moments:
     return here.mapped(lambda x: axes @ x @ axes.T)
 
 
-def _eigenbasis(sigma: np.ndarray) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, "K K"]]:
-    """Eigenvalues, those lost in rounding set to 0, and axes; a diagonal keeps its own."""
+def _eigenbasis(
+    sigma: np.ndarray, S: Float[np.ndarray, "K K"]
+) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, "K K"], Float[np.ndarray, "K K"]]:
+    """Eigenvalues of Sigma, those lost in rounding set to 0, its axes, and S in these axes.
+
+    Where Sigma vanishes nothing but S is seen, and it may be singular: the axes there are those of
+    S, so that its kernel is a set of coordinates. Elsewhere V > 0 keeps C definite.
+    """
+    tiny = 4 * len(S) * np.finfo(float).eps
     if laws.is_diagonal(sigma):
-        return np.diagonal(laws.matrix(sigma)).copy(), np.eye(len(sigma))
-    s, axes = np.linalg.eigh(sigma)
-    return np.where(s > 4 * len(s) * np.finfo(float).eps * s[-1], s, 0.0), axes
+        s, axes = np.diagonal(laws.matrix(sigma)), np.eye(len(S))
+    else:
+        s, axes = np.linalg.eigh(sigma)
+        s = np.where(s > tiny * s[-1], s, 0.0)
+    null = s == 0.0
+    axes[:, null] = axes[:, null] @ np.linalg.eigh(axes[:, null].T @ S @ axes[:, null])[1]
+    return s, axes, axes.T @ S @ axes
 
 
 def _weighted_inverse(
@@ -190,16 +200,11 @@ def _weighted_inverse(
 ) -> Float[np.ndarray, "K K"]:
     """B C^+, with C brought to unit diagonal first, so that a graded spectrum keeps its small end.
 
-    Coordinates whose C_ii is within its rounding ``blur``, and directions in which the matrix of
-    unit diagonal is singular to rounding, are given up; the result is then projected on the range
-    of C, which makes it the least-norm solution of P C = B.
+    C is singular in coordinates only (see the axes): those with C_ii within its rounding ``blur``
+    are given up. Directions in which the rest is singular to rounding are given up too.
     """
     size = np.sqrt(np.where(np.diagonal(C) > blur, np.diagonal(C), 0.0))
     weight = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     w, Q = np.linalg.eigh(weight[:, None] * C * weight)
     keep = w > 4 * len(C) * np.finfo(float).eps * max(w[-1], 0.0)
-    P = (B * weight @ Q[:, keep] / w[keep]) @ Q[:, keep].T * weight
-    if np.all(keep):
-        return P
-    span = np.linalg.qr(size[:, None] * Q[:, keep])[0]
-    return P @ span @ span.T
+    return (B * weight @ Q[:, keep] / w[keep]) @ Q[:, keep].T * weight
