@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from twofold.rigor.compensated import length_upper
 from twofold.rigor.inputs import real, symmetric
 from twofold.rigor.norms import norm2_upper
-from twofold.rigor.roundoff import THETA, U, gamma, scaled_up, up
+from twofold.rigor.roundoff import THETA, U, gamma, up
 
 Batch = Float[np.ndarray, "*N"]
 
@@ -59,14 +60,9 @@ def exact(A: Float[np.ndarray, "*N m n"]) -> Ball:
 
 
 def frobenius_upper(A: Float[np.ndarray, "*N m n"]) -> Batch:
-    """At least ``||A||_F``; inf or NaN where A is not finite."""
-    top = np.max(np.abs(A), axis=(-1, -2), initial=0.0)
-    exponent = np.frexp(np.where(np.isfinite(top), top, 1.0))[1]
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        squares = np.ldexp(A, -exponent[..., None, None]) ** 2
-        length = np.sqrt(np.sum(squares, axis=(-1, -2)))
-    entries = A.shape[-1] * A.shape[-2]
-    return np.where(top == 0, 0.0, scaled_up(up(length, entries + 4), exponent))
+    """At least ``||A||_F``, at any scale; at most 2 m n roundings above it, inf if not finite."""
+    rows = np.ascontiguousarray(A).reshape(-1, A.shape[-1] * A.shape[-2])
+    return length_upper(rows).reshape(A.shape[:-2])
 
 
 def norm_upper(A: Ball) -> Batch:
@@ -103,7 +99,7 @@ def norm_attained(A: Ball) -> tuple[Batch, Batch]:
     finite = np.asarray(np.isfinite(A.mid).all(axis=(-1, -2)))
     w = np.linalg.svd(np.where(finite[..., None, None], A.mid, 0.0))[2][..., :1, :]
     image, length = A @ exact(np.swapaxes(w, -1, -2)), np.linalg.norm(w, axis=(-1, -2))
-    value = np.linalg.norm(image.mid, axis=(-1, -2)) / length
+    value = frobenius_upper(image.mid) / length
     relative = 4 * (A.mid.shape[-2] + A.mid.shape[-1] + 4) * U
     return value, np.where(finite, up(image.radius / length + relative * value, 4), np.inf)
 
