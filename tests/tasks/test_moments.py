@@ -140,6 +140,14 @@ def test_coordinates_without_signal_stay_without_it_in_any_basis(s, b):
         assert np.isclose(turned.floor, exact.floor, rtol=1e-12, atol=1e-14)
 
 
+def test_a_direction_lost_in_rounding_is_given_up():
+    u = np.random.default_rng(4).standard_normal(6)
+    u /= np.linalg.norm(u)
+    exact = moments.regression(np.ones(6), prompt=10**17, prior=np.outer(u, u))
+    assert np.allclose(exact.oracle, np.outer(u, u), atol=1e-12)
+    assert 0.0 <= exact.floor < 1e-15
+
+
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 def test_the_matrix_oracle_is_B_times_the_pseudo_inverse_of_C(ridge):
     factor = np.random.default_rng(2).standard_normal((5, 2))

@@ -201,10 +201,13 @@ def _weighted_inverse(
     """B C^+, with C brought to unit diagonal first, so that a graded spectrum keeps its small end.
 
     C is singular in coordinates only (see the axes): those with C_ii within its rounding ``blur``
-    are given up. Directions in which the rest is singular to rounding are given up too.
+    are given up. Where the rest is singular to rounding, the result is projected on the range of C,
+    which makes it the least-norm solution of P C = B.
     """
     size = np.sqrt(np.where(np.diagonal(C) > blur, np.diagonal(C), 0.0))
     weight = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     w, Q = np.linalg.eigh(weight[:, None] * C * weight)
     keep = w > 4 * len(C) * np.finfo(float).eps * max(w[-1], 0.0)
-    return (B * weight @ Q[:, keep] / w[keep]) @ Q[:, keep].T * weight
+    P = (B * weight @ Q[:, keep] / w[keep]) @ Q[:, keep].T * weight
+    span = np.linalg.qr(size[:, None] * Q[:, keep])[0]
+    return P if np.all(keep) else P @ span @ span.T
