@@ -130,11 +130,11 @@ def bartlett(recipe: Recipe, n: int, rng: np.random.Generator) -> dict[str, np.n
     M, K, m = law.prompt, law.dim, min(law.prompt, law.dim)
     z, truth = _targets(recipe, n, rng)
     T = np.zeros((n, K, m))
-    rows, columns = np.tril_indices(K, -1, m)
-    T[:, rows, columns] = rng.standard_normal((n, len(rows)))
+    for i in range(1, K):
+        T[:, i, : min(i, m)] = rng.standard_normal((n, min(i, m)))
     T[:, np.arange(m), np.arange(m)] = np.sqrt(rng.chisquare(M - np.arange(m), (n, m)))
-    A = recipe.A[:, None] * T if recipe.A.ndim == 1 else recipe.A @ T
-    L = A / np.sqrt(M)
+    A = recipe.A / np.sqrt(M)
+    L = A[:, None] * T if A.ndim == 1 else A @ T
     Sigma_hat = _symmetric(L @ np.swapaxes(L, 1, 2))
     c = _rows(Sigma_hat, truth) + law.noise * _rows(L, rng.standard_normal((n, m))) / np.sqrt(M)
     return {"latent": z, "truth": truth, **_system(law, Sigma_hat, c, truth)}
