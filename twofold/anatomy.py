@@ -235,11 +235,11 @@ def _reasons(
         (found["encoded"], "the encoder returned NaN or Inf"),
         (_finite(found["answer"]), "the decoder returned NaN or Inf"),
         (np.full(len(truth), "missing" not in found), found.get("missing", "")),
-        (_finite(found["best"]), "the best answer is NaN or Inf: the encoded system is singular"),
         (
             np.full(len(truth), True) if radius is None else np.isfinite(radius),
             "the encoded system is singular or too ill-conditioned: no proved solution",
         ),
+        (_finite(found["best"]), "the best answer is NaN or Inf: the encoded system is singular"),
         (np.isfinite([*parts.values()]).all(axis=0), "the squared error overflows float64"),
     ]
     failed = np.array([~good for good, _ in tests])

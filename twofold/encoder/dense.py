@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from twofold import rigor
 from twofold.rigor import inputs
+from twofold.rigor.linear import solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,8 @@ class DenseSystem:
 
     @cached_property
     def _solved(self) -> tuple[np.ndarray, np.ndarray]:
-        return rigor.solve(self.H, self.d)
+        x, radius = solve(self.H, self.d)
+        return np.where(np.isfinite(radius)[:, None], x, np.nan), radius
 
     def enclosure(self) -> tuple[Float[np.ndarray, "N r"], Float[np.ndarray, " N"]]:
         """``(x, radius)``: the true solution lies within ``radius`` of x in the 2-norm."""

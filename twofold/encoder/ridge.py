@@ -52,8 +52,7 @@ def estimate(prompt: Mapping[str, Any], ridge: float = 0.0) -> Float[np.ndarray,
     A prompt of fewer samples than coordinates without ridge is such a row: a plain solve would
     return finite numbers for it.
     """
-    x, radius = Ridge(ridge)(prompt).enclosure()
-    return np.where(np.isfinite(radius)[:, None], x, np.nan)
+    return Ridge(ridge)(prompt).exact()
 
 
 def penalty(ridge: Any) -> float:

@@ -1,0 +1,82 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twofold.theorems import ridge_bias
+
+
+def draw(seed=0, count=2000, r=4, m=16, ridge=1e-3):
+    rng = np.random.default_rng(seed)
+    G = rng.standard_normal((count, m, r)) * np.geomspace(1, 0.03, r) / np.sqrt(m)
+    H = np.swapaxes(G, 1, 2) @ G
+    return 0.5 * (H + np.swapaxes(H, 1, 2)) + ridge * np.eye(r), rng.standard_normal((count, r))
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 1e-3, 1.0])
+def test_holds_on_two_thousand_tasks_and_needs_its_rounding(ridge):
+    H, z = draw(ridge=ridge)
+    proof = ridge_bias.certify(H, z, ridge)
+    assert proof.counts == {"holds": 2000, "violated": 0, "silent": 0}
+    without = replace(proof, bound=0 * proof.bound, rounding=0 * proof.rounding)
+    assert without.counts["violated"] > 1000
+    assert np.max(proof.rounding / np.linalg.norm(z, axis=1)) < 1e-9
+
+
+def test_attained_where_the_arithmetic_is_exact():
+    H = np.broadcast_to(np.diag([2.0, 4.0, 8.0]), (1, 3, 3))
+    z = np.array([[16.0, -8.0, 64.0]])
+    proof = ridge_bias.certify(H, z, 1.0)
+    assert proof.value[0] == 0.0 and proof.counts["holds"] == 1
+    np.testing.assert_array_equal(ridge_bias.bias(H, z, 1.0), [[-8.0, 2.0, -8.0]])
+
+
+def test_the_bias_is_what_ridge_regression_on_noise_free_samples_has():
+    rng = np.random.default_rng(1)
+    G, z = rng.standard_normal((12, 3)), rng.standard_normal(3)
+    stacked = np.vstack([G, np.sqrt(0.1) * np.eye(3)])
+    z_enc = np.linalg.lstsq(stacked, np.concatenate([G @ z, np.zeros(3)]), rcond=None)[0]
+    found = ridge_bias.bias((G.T @ G + 0.1 * np.eye(3))[None], z[None], 0.1)
+    np.testing.assert_allclose(found[0], z_enc - z, rtol=1e-10)
+
+
+@pytest.mark.parametrize("form", ["noise", "wrong ridge"])
+def test_a_false_statement_is_refused(form, monkeypatch):
+    H, z = draw(2, count=100)
+    if form == "noise":
+        exact = ridge_bias.noise_free
+        monkeypatch.setattr(ridge_bias, "noise_free", lambda H, z, ridge: exact(H, z, ridge) + 1e-9)
+    else:
+        monkeypatch.setattr(
+            ridge_bias, "noise_free", lambda H, z, ridge: (H @ z[..., None])[..., 0]
+        )
+    assert ridge_bias.certify(H, z, 1e-3).counts["violated"] == 100
+
+
+def test_singular_and_broken_rows_are_silent():
+    H, z = draw(3, count=5)
+    H[1] = 1.0
+    H[2, 0, 0] = np.nan
+    z[3, 1] = np.inf
+    proof = ridge_bias.certify(H, z, 1e-3)
+    assert list(proof.verdict) == ["holds", "silent", "silent", "silent", "holds"]
+    assert proof.reason[1] == ridge_bias.NOT_INVERTIBLE
+
+
+def test_the_norm_of_the_inverse_is_covered():
+    H, _ = draw(4, count=300)
+    true = 1 / np.linalg.eigvalsh(H)[:, 0]
+    bound = ridge_bias.inverse_norm(H)
+    assert ridge_bias.inverse_norm(np.ones((1, 4, 4)))[0] == np.inf
+    assert np.all(bound >= true * (1 - 1e-12)) and np.all(bound < true * (1 + 1e-8))
+
+
+def test_bad_input():
+    H, z = draw(5, count=2)
+    with pytest.raises(ValueError, match="z: expected shape"):
+        ridge_bias.certify(H, z[:, :2], 0.1)
+    with pytest.raises(ValueError, match="ridge"):
+        ridge_bias.certify(H, z, -0.1)
+    H[0, 0, 1] += 1e-3
+    with pytest.raises(ValueError, match="H.*not symmetric"):
+        ridge_bias.certify(H, z, 0.1)
