@@ -79,8 +79,8 @@ class Table:
 class Findings:
     """All that one study has to say.
 
-    ``measured`` maps ids of `claims.toml` to what came out; ``evidence`` maps the name of a
-    certificate to the arrays from which `twofold recheck` proves it again; ``checkpoints`` are
+    ``measured`` maps ids of `claims.toml` to what came out; ``evidence`` maps the ``source`` of
+    certificates to the inputs from which `twofold recheck` proves them again; ``checkpoints`` are
     arrays worth keeping; ``notes`` are printed: fallbacks taken, conventions, what falls short.
     """
 

@@ -9,12 +9,21 @@ from twofold.findings import Study
 
 # The order of the report: each study by its table or figure, and where it is written.
 _PLACES = {
+    "001-figure-1": "outer_time.FIGURE_1",
+    "001-figure-2": "outer_time.FIGURE_2",
+    "001-certificates": "experimental_certificates.STUDY",
     "000-table-1": "encoder_only.TABLE",
     "000-figure-1": "encoder_only.FIGURE",
     "001-figure-6": "encoder_decades.STUDY",
     "001-figure-3": "decoder_only.FIGURE_3",
     "001-figure-5": "decoder_only.FIGURE_5",
+    "001-figure-9": "optimization.STUDY",
     "000-bernstein": "held_out_bounds.STUDY",
+    "000-table-3": "lowrank_table.TABLE",
+    "000-figure-3": "lowrank_table.FIGURE",
+    "001-figure-4": "lowrank_figures.FIGURE_4",
+    "001-figure-7": "lowrank_figures.FIGURE_7",
+    "001-figure-11": "lowrank_figures.FIGURE_11",
     "001-figure-10": "prompt_spectrum.STUDY",
     "001-figure-8": "scalar_ladder.STUDY",
 }

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from twofold.decoder import checkpoints
-from twofold.measures import spectra
 from twofold.protocol import Law, Tasks
+from twofold.rigor import contraction_upper
 from twofold.tasks import moments, regression, samplers
 from twofold.training import band, online, trajectory
 
@@ -18,7 +18,8 @@ from twofold.training import band, online, trajectory
 @dataclass(frozen=True)
 class Settings:
     """The configuration that reproduces 001 §11 (post-hoc); ``held_out`` tasks are evaluated,
-    the contraction of ``looked_at`` of them."""
+    the contraction of ``looked_at`` of them.
+    """
 
     seed: int = 0
     repetitions: int = 5
@@ -83,5 +84,5 @@ def repeated(settings: Settings, repetition: int = 0) -> Run:
         settings.times, P, tasks, full, path,
         band.decoder(path, moments.gradient_noise(law), batch=settings.batch),
         checkpoints.error_norms(P, tasks.H, tasks.d, settings.depth, tasks.truth),
-        np.array([spectra.sample_contraction(p, tasks.H[: settings.looked_at]).norm for p in P]),
+        np.array([contraction_upper(p, tasks.H[: settings.looked_at]) for p in P]),
     )  # fmt: skip
