@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from twofold.encoder.dictionary import DictionaryLaw, descend, gradient, held_out_risk
+from twofold.training import trajectory
 
 
 def law(seed=0, K=6, r=4, noise=0.02):
@@ -39,6 +40,21 @@ def test_population_descent_follows_the_closed_form():
     np.testing.assert_allclose(
         G - model.G_star, (G_0 - model.G_star) @ power, rtol=1e-9, atol=1e-14
     )
+
+
+def test_its_trajectory_is_the_decoders_with_other_letters():
+    """R_enc(s) from the closed form, against iteration, and below the geometric bound."""
+    model, eta, steps = law(), 0.7, [0, 1, 7, 30, 800]
+    G_0 = G = np.zeros_like(model.G_star)
+    path = trajectory.decoder(G_0, model.sigma_z, model.sigma_bz, eta=eta, steps=steps)
+    curve = model.risk(path.P)
+    for s in range(801):
+        if s in steps:
+            assert curve[steps.index(s)] == pytest.approx(model.risk(G), rel=1e-10)
+        G = G - eta * gradient(G, model.sigma_z, model.sigma_bz)
+    excess = curve - model.noise**2
+    shrink = np.max(np.abs(1 - eta * np.diagonal(model.sigma_z)))
+    assert np.all(excess[1:4] <= shrink ** (2 * np.array(steps[1:4])) * excess[0])
 
 
 def test_a_batch_step_is_gradient_descent_on_that_batch():

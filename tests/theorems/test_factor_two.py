@@ -85,6 +85,7 @@ def test_what_is_clearly_indefinite_is_not_covered():
     assert factor_two.indefiniteness(np.diag([1.0, -1e-6])) == np.inf
     assert factor_two.indefiniteness(np.array([[0.0, 1.0], [1.0, 0.0]])) == np.inf
     assert factor_two.indefiniteness(np.zeros((3, 3))) == 0.0
+    assert factor_two.indefiniteness(np.diag(np.geomspace(1, 1e-8, 30))) == 0.0
     assert factor_two.indefiniteness(None) == 0.0
 
 

@@ -67,7 +67,9 @@ def test_the_norm_of_the_inverse_is_covered():
     H, _ = draw(4, count=300)
     true = 1 / np.linalg.eigvalsh(H)[:, 0]
     bound = ridge_bias.inverse_norm(H)
-    assert ridge_bias.inverse_norm(np.ones((1, 4, 4)))[0] == np.inf
+    hilbert = 1.0 / (1 + np.add.outer(np.arange(14), np.arange(14)))
+    for singular in (np.ones((4, 4)), hilbert):
+        assert ridge_bias.inverse_norm(singular[None])[0] == np.inf
     assert np.all(bound >= true * (1 - 1e-12)) and np.all(bound < true * (1 + 1e-8))
 
 

@@ -40,14 +40,16 @@ def indefiniteness(S: Float[np.ndarray, "K K"] | None) -> float:
     if S is None or not S.any():
         return 0.0
     K, trace = len(S), float(np.sum(np.abs(np.diagonal(S))))
-    for shift in (0.0, *(2.0**j * K * U * trace for j in range(2, 12))):
+    unit = 2.0 * gamma(K + 3) * trace
+    for shift in (-2.0 * unit, 0.0, *(2.0**j * unit for j in range(10))):
         A = S + shift * np.eye(K)
         try:
             np.linalg.cholesky(A)
         except np.linalg.LinAlgError:
             continue
         total = up(float(np.sum(np.diagonal(A))), K)
-        return up(shift + 2.0 * gamma(K + 3) * total + K * K * THETA, 8)
+        error = up(2.0 * gamma(K + 3) * total + K * K * THETA, 4)
+        return max(0.0, float(np.nextafter(shift + error, np.inf)))
     return float("inf")
 
 
