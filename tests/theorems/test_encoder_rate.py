@@ -1,5 +1,6 @@
 import dataclasses
 
+import flint
 import numpy as np
 import pytest
 
@@ -48,6 +49,26 @@ def test_rounding_is_small_and_needed():
         assert np.all(proof.rounding <= 1e-9 * proof.bound[0])
         over += np.sum(proof.value > proof.bound)
     assert over > 100  # a bare comparison would fail
+
+
+def test_decay_rounding_covers_the_true_norm_and_is_needed():
+    """eta lambda near 2: one rounding of the product moves rho^{2s} by 4 s u, not by a few u."""
+    flint.ctx.prec = 400
+    beyond = 0
+    for lam in np.random.default_rng(0).uniform(0.5, 3.0, 200):
+        eta = (2 - 5e-7) / lam
+        run = trajectory.encoder([[1.0]], [[lam]], [[0.0]], eta=eta, steps=[10**6])
+        true = (1 - flint.arb(float(eta)) * flint.arb(float(lam))) ** (2 * 10**6)
+        miss = abs(float(true - flint.arb(float(encoder_rate.decay(run)[0]))))
+        assert miss <= encoder_rate.decay_rounding(run)[0]
+        beyond += miss > 100 * 2.0**-53
+    assert beyond > 50
+
+
+def test_the_error_bar_of_the_curve_is_paid_for():
+    for seed in range(20):
+        run = path(seed)
+        assert np.all(encoder_rate.certify(run).rounding >= run.error_bar)
 
 
 @pytest.mark.parametrize("slip", [1.02, 1 + 1e-6])

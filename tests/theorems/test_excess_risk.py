@@ -74,6 +74,19 @@ def test_without_the_oracle_it_is_silent():
     assert proof.reason[1] == excess_risk.NO_ORACLE
 
 
+def test_the_rounding_of_the_oracle_itself_is_paid_for():
+    """P* off by 12 K u, all entries positive so that nothing cancels: more than the sums cost."""
+    rng = np.random.default_rng(8)
+    A = rng.uniform(0.5, 1, (50, K, K))
+    C, true = A @ np.swapaxes(A, 1, 2), rng.uniform(0.5, 1, (50, K, K))
+    B, P_star = true @ C, true * (1 + 12 * K * 2.0**-53)
+    proof = excess_risk.certify(P_star * 1.001, P_star, C, B)
+    assert proof.counts["holds"] == 50
+    sums = excess_risk.difference(P_star * 1.001, P_star, C, B)[1]
+    sums = sums + excess_risk.excess(P_star * 1.001, P_star, C)[1]
+    assert np.all(np.abs(proof.value) > sums / K)
+
+
 def test_bad_rows_fall_silent_alone():
     P, P_star, C, B = tasks(5, count=4)
     P, B = P.copy(), B.copy()

@@ -249,6 +249,84 @@ def test_layout_and_narrow_types_change_no_bit():
         np.testing.assert_array_equal(base, other)
 
 
+@pytest.mark.parametrize("flow", [False, True])
+def test_what_underflows_is_not_zero(flow):
+    """The excess leaves float64 but not the positive numbers: its bar must not be zero."""
+    P0, C, B = np.array([[2.0**-60]]), np.array([[2.0**-50]]), np.array([[0.0]])
+    run = trajectory.flow if flow else trajectory.decoder
+    path = run(P0, C, B, eta=0.8 * 2.0**50, **{"times" if flow else "steps": [10**4]})
+    truth = exact_excess(P0, C, B, 0.8 * 2.0**50, 10**4, flow)
+    assert path.excess[0] == 0 and truth > 0 and truth < flint.arb(float(path.error_bar[0]))
+
+
+def believed(monkeypatch, P0, C, D, B, **rest):
+    """A path from the eigenbasis of C + D, told only that C is within |D| of it."""
+    real = eigenbasis.decompose
+    distance = np.linalg.norm(D, 2) * (1 + 1e-12)
+
+    def off(name, C):
+        basis = real(name, C + D)
+        return dataclasses.replace(basis, distance=basis.distance + distance)
+
+    monkeypatch.setattr(trajectory, "decompose", off)
+    return trajectory.decoder(P0, C, B, **rest)
+
+
+def perturbed(seed, size=1e-3):
+    rng = np.random.default_rng([seed, 2])
+    P0, C, B = problem(seed, K=4, condition=10.0)
+    D = rng.standard_normal((4, 4))
+    D = (D + D.T) / np.linalg.norm(D + D.T, 2) * size
+    s = np.array([0, 1, 2, 5, 20, 60])
+    return P0, C, D, B, s
+
+
+def true_gaps(path, P0, C, B, s):
+    true = [exact_excess(P0, C, B, path.eta, t) for t in s]
+    return np.array([gap(x, ball) for x, ball in zip(path.excess, true, strict=True)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_bar_covers_a_covariance_that_is_visibly_another(monkeypatch, seed):
+    """Rounding is too small to test the theorem behind the bar; a distance of 1e-3 is not."""
+    P0, C, D, B, s = perturbed(seed)
+    path = believed(monkeypatch, P0, C, D, B, eta=0.2 + 0.04 * seed, steps=s)
+    assert np.all(true_gaps(path, P0, C, B, s) <= path.error_bar)
+
+
+def test_each_term_of_the_bar_is_needed(monkeypatch):
+    P0, C, D, B, s = perturbed(0)
+    nothing = np.zeros_like(B)
+    metric = believed(monkeypatch, P0, C, D, nothing, eta=0.9, steps=[0])
+    missed = true_gaps(metric, P0, C, nothing, [0])[0]
+    blind = dataclasses.replace(metric.basis, distance=0.0)
+    assert error_bar.excess(dataclasses.replace(metric, basis=blind, misfit=0.0))[0] < missed
+    fast = np.linalg.eigh(C + D)[1][:, -1:].T
+    monkeypatch.undo()
+    leak = believed(monkeypatch, fast, C, D, nothing[:1], eta=0.9, steps=[60])
+    missed = true_gaps(leak, fast, C, nothing[:1], [60])[0]
+    assert missed <= leak.error_bar[0]
+    monkeypatch.setattr(error_bar, "duhamel", lambda path: 0.0)
+    assert error_bar.excess(leak)[0] < missed
+
+
+def test_rounding_covers_the_sum_of_the_given_modes():
+    """lambda mu^{2s} |w|^2 of the floats at hand, in balls; K = 1 has the longest exponent."""
+    flint.ctx.prec = 400
+    off = 0.0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        eta, lam = rng.uniform(0.1, 0.9, 2)
+        path = trajectory.decoder([[rng.uniform(1, 2)]], [[lam]], [[0.0]], eta=eta, steps=[300])
+        x = flint.arb(path.eta * float(path.basis.values[0]))
+        w = flint.arb(float(path.modes[0, 0]))
+        true = flint.arb(float(path.basis.values[0])) * w * w * (1 - x) ** 600
+        miss = gap(path.excess[0], true)
+        assert miss <= error_bar.rounding(path)[0]
+        off = max(off, miss)
+    assert off > 0
+
+
 def test_a_bar_of_mere_summation_error_is_refuted(monkeypatch):
     """That C is known through LAPACK only must be paid for."""
     P0, C, B = problem(3, condition=1e6)

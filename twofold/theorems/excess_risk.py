@@ -26,7 +26,7 @@ from twofold.training import traces
 STATEMENT = r"R(P)-R(P_\star)=\tfrac1K\operatorname{Tr}\{(P-P_\star)C(P-P_\star)^\top\}"
 REFERENCE = "hsu2012random"
 NO_ORACLE = "P* C = B fails beyond rounding: P* is not the oracle of (C, B)"
-SCALED = "an entry is not finite or out of 1e-100 .. 1e100; rescale the row"
+SCALED = "an entry is not finite or out of 1e-60 .. 1e60; rescale the row"
 
 
 def difference(

@@ -29,7 +29,7 @@ STATEMENT = (
     r"+\sum_{\tau=0}^{s-1}D_\tau\prod_{t=\tau+1}^{s-1}(I-\eta C_t)"
 )
 REFERENCE = "benveniste1990adaptive"
-SCALED = "an entry or a product is not finite or out of 1e-100 .. 1e100"
+SCALED = "an entry or a product is not finite or out of 1e-60 .. 1e60"
 
 
 def recursion_error(
@@ -70,8 +70,8 @@ def certify(E0: Any, C: Any, D: Any, *, eta: float) -> Certificate:
     M = triangular.contractions(C, eta)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         E, Pi = triangular.recursion(E0, M, D), triangular.suffix_products(M)
-        fit = traces.ordinary(E0, M, D) & (np.abs(E).max(axis=(1, 2, 3)) < 1e100)
-        fit &= np.abs(Pi).max(axis=(1, 2, 3)) < 1e100
+        fit = traces.ordinary(E0, M, D) & (np.abs(E).max(axis=(1, 2, 3)) < traces.SCALE)
+        fit &= np.abs(Pi).max(axis=(1, 2, 3)) < traces.SCALE
         mu = norms.norm2_upper(M.reshape(-1, *M.shape[2:])).reshape(M.shape[:2])
         last = E[:, -1] - triangular.unrolled(E0, D, Pi)
         error = recursion_error(E, M, mu) + unrolled_error(E0, D, M, Pi, mu)

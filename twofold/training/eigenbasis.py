@@ -20,7 +20,7 @@ from jaxtyping import Float
 from twofold.rigor import inputs
 
 UNIT = 2.0**-53
-SCALE = 1e100
+SCALE = 1e60
 
 
 @dataclass(frozen=True, eq=False)

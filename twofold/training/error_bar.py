@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 GROUP = 4.0
 TINY = 2.0**-1020
-"""No power is taken to be smaller than this inside the bar: exp may have underflowed."""
+"""No power is taken to be smaller than this inside the bar, nor the bar itself: what underflows is
+not zero. Inputs within 1e-60 .. 1e60 (``check_scale``) keep every square of theirs above it."""
 SLACK = 1 + 1e-8
 """Covers the rounding of the bar itself: all its terms are positive."""
 
@@ -42,11 +43,11 @@ def excess(path: Trajectory) -> Float[np.ndarray, " S"]:
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         slower = np.maximum(np.exp(products(path.s, rates.slower[seen])), TINY)
         start = path.misfit * np.max(slower / np.sqrt(lowest(basis)[seen]), axis=1)
-        moved = start + duhamel(path)
+        moved = start + duhamel(path) + TINY
         metric = basis.distance * (np.maximum(path.squared, TINY)[:, seen] @ path.mass[seen])
         noise = rounding(path)
         norm = np.sqrt(m * path.excess + metric + noise)
-        bar = SLACK * (metric + moved * (2 * norm + moved) + noise) / m
+        bar = SLACK * (metric + moved * (2 * norm + moved) + noise) / m + TINY
     return np.where(np.isnan(bar), np.inf, bar)
 
 

@@ -1,6 +1,6 @@
 """Sums over matrices, each with a proved bound of what rounding cost it.
 
-Rows whose entries leave 1e-100 .. 1e100 are the caller's to silence: underflow is paid for there.
+Rows whose entries leave 1e-60 .. 1e60 are the caller's to silence: underflow is paid for there.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def norm_upper(T: Float[np.ndarray, "*N m K"]) -> Float[np.ndarray, "*N"]:
 
 
 def ordinary(*arrays: np.ndarray) -> Bool[np.ndarray, " N"]:
-    """Rows that are finite and whose largest entry is 0 or within 1e-100 .. 1e100."""
+    """Rows that are finite and whose largest entry is 0 or within 1e-60 .. 1e60."""
     good = np.ones(len(arrays[0]), dtype=bool)
     for array in arrays:
         rows = np.abs(array.reshape(len(array), -1))

@@ -149,7 +149,8 @@ def _whole(steps: Any) -> Float[np.ndarray, " S"]:
 def weighted(powers: Float[np.ndarray, "S K"], weights: Float[np.ndarray, " K"]) -> np.ndarray:
     """``powers @ weights``, where a mode without weight stays without even if its power is inf."""
     alive = weights != 0
-    return np.asarray(powers[:, alive] @ weights[alive])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(powers[:, alive] @ weights[alive])
 
 
 def _trajectory(
