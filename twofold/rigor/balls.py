@@ -73,7 +73,8 @@ def positive(A: arb_mat) -> bool | None:
 
 def euclidean(v: arb_mat) -> arb:
     """||v||_2 of a column."""
-    return sum((v[i, 0] ** 2 for i in range(v.nrows())), arb(0)).sqrt()
+    square = sum((v[i, 0] ** 2 for i in range(v.nrows())), arb(0))
+    return square.nonnegative_part().sqrt()
 
 
 def distance(H: np.ndarray, d: np.ndarray, x: np.ndarray, bits: int = BITS) -> arb:
