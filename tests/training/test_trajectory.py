@@ -299,8 +299,14 @@ def test_each_term_of_the_bar_is_needed(monkeypatch):
     nothing = np.zeros_like(B)
     metric = believed(monkeypatch, P0, C, D, nothing, eta=0.9, steps=[0])
     missed = true_gaps(metric, P0, C, nothing, [0])[0]
+    assert missed <= metric.error_bar[0]
     blind = dataclasses.replace(metric.basis, distance=0.0)
     assert error_bar.excess(dataclasses.replace(metric, basis=blind, misfit=0.0))[0] < missed
+    monkeypatch.undo()
+    start = B @ np.linalg.inv(C + D)  # at the oracle of C + D, so the modes are zero
+    at_rest = believed(monkeypatch, start, C, D, B, eta=0.9, steps=[0])
+    missed = true_gaps(at_rest, start, C, B, [0])[0]
+    assert at_rest.excess[0] < 1e-9 * missed and missed <= at_rest.error_bar[0]
     fast = np.linalg.eigh(C + D)[1][:, -1:].T
     monkeypatch.undo()
     leak = believed(monkeypatch, fast, C, D, nothing[:1], eta=0.9, steps=[60])
