@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from twofold.certificate import Certificate
     from twofold.report.run_report import RunResult
 
 app = typer.Typer(
@@ -73,6 +74,27 @@ def report(
     _conclude(result, as_json)
 
 
+@app.command()
+def certify(
+    file: Annotated[Path, typer.Argument(help="safetensors with H, d, P and perhaps truth.")],
+    depth: Annotated[int, typer.Option(min=0, help="Inner steps L of Richardson's iteration.")],
+    delta: Annotated[float, typer.Option(help="Error probability, split over the list.")] = 0.05,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Prove what L steps of a frozen preconditioner do on the systems of a file."""
+    from twofold import frozen
+
+    with _working("proving", as_json):
+        model = frozen.read(file, depth)
+        proofs = model.certify(delta)
+    if report is not None:
+        from twofold.report.own_model import write_report
+
+        write_report(model.take_apart(), proofs, report)
+    _show_proofs(proofs, report, as_json)
+
+
 @app.command("studies")
 def list_studies(as_json: Json = False) -> None:
     """List the studies, what each shows, and its forecast in seconds."""
@@ -124,6 +146,35 @@ def _conclude(result: RunResult, as_json: bool) -> None:
         console.print(f"report: {path}", soft_wrap=True)
     if result.failures:
         raise typer.Exit(1)
+
+
+def _show_proofs(proofs: list[Certificate], report: Path | None, as_json: bool) -> None:
+    """A line per certificate and per reason of silence; exit 1 when one is condemned."""
+    from twofold.report import lines
+
+    condemned = [c.name for c in proofs if c.condemned]
+    if as_json:
+        record = {"certificates": [c.to_json() for c in proofs], "condemned": condemned}
+        typer.echo(json.dumps({**record, "report": report and str(report)}))
+    else:
+        console = _console()
+        console.print(lines.sheet(proofs))
+        for text in lines.silences(proofs):
+            console.print(text, soft_wrap=True)
+        if report is not None:
+            console.print(f"report: {report}", soft_wrap=True)
+    if condemned:
+        raise typer.Exit(1)
+
+
+def _working(text: str, as_json: bool) -> Any:
+    """A spinner on standard error while something takes its time."""
+    import contextlib
+
+    from rich.console import Console
+
+    quiet = as_json or not sys.stderr.isatty()
+    return contextlib.nullcontext() if quiet else Console(stderr=True).status(text)
 
 
 def _say(text: str, as_json: bool) -> None:

@@ -1,8 +1,8 @@
 """What the parts hand to each other. NumPy float64; axis 0 is the N tasks.
 
 A *law* says how tasks are drawn; *tasks* are what was drawn; an *encoder* turns a prompt into a
-*system* (or a code, when nothing is to be solved); a *decoder* turns the system into x. Neither half
-ever sees ``truth`` or ``latent``.
+*system* (or a code, when nothing is to be solved); a *decoder* turns the system into x. Neither
+half ever sees ``truth`` or ``latent``.
 """
 
 from __future__ import annotations
@@ -62,11 +62,13 @@ class Tasks:
     def __len__(self) -> int:
         return len(self.truth)
 
-    def __getattr__(self, name: str) -> np.ndarray:
-        """``tasks.H`` is ``tasks.prompt['H']``."""
+    def __getattr__(self, name: str) -> Any:
+        """``tasks.H`` is ``tasks.prompt['H']``; X and y are None where no prompt was formed."""
         prompt = self.__dict__.get("prompt", {})
         if name in prompt:
             return prompt[name]
+        if name in ("X", "y"):
+            return None
         raise AttributeError(f"these tasks have no {name!r}; their prompt has {sorted(prompt)}")
 
 

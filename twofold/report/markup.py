@@ -7,6 +7,15 @@ import math
 import re
 from collections.abc import Sequence
 from typing import Any
+from xml.etree.ElementTree import Element, tostring
+
+# Neither href nor style nor a handler: what a formula may say about its looks.
+_ATTRIBUTES = {
+    "xmlns", "display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form",
+    "separator", "largeop", "movablelimits", "accent", "accentunder", "linethickness", "width",
+    "height", "depth", "minsize", "maxsize", "lspace", "rspace", "columnalign", "columnspacing",
+    "rowspacing", "columnlines", "rowlines", "notation",
+}  # fmt: skip
 
 
 def text(item: Any) -> str:
@@ -30,14 +39,23 @@ def number(x: Any, digits: int = 4) -> str:
 
 def formula(latex: str) -> str:
     """LaTeX as MathML; what the converter does not know stays readable source."""
-    from latex2mathml.converter import convert
+    from latex2mathml.converter import convert_to_element
 
     plain = re.sub(r"\\(?:[bB]igg?[lrm]?)(?![a-zA-Z])", "", latex)
     plain = plain.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ")
     try:
-        return convert(plain)
+        return _mathml(convert_to_element(plain))
     except Exception:  # the converter raises its own types; the source itself is still true
         return f"<code>{text(latex)}</code>"
+
+
+def _mathml(tree: Element) -> str:
+    r"""The tree as text, escaped anew: the converter's own output lets \text{<img>} through."""
+    for node in tree.iter():
+        node.text, node.tail = (part and html.unescape(part) for part in (node.text, node.tail))
+        for name in set(node.attrib) - _ATTRIBUTES:
+            del node.attrib[name]
+    return tostring(tree, encoding="unicode")
 
 
 def printed(number: str) -> str:

@@ -23,16 +23,22 @@ _ROLES: dict[str, Role] = {
 }
 
 
-def write_report(anatomy: Anatomy, proofs: Sequence[Certificate], path: str | Path) -> Path:
-    """Write one offline HTML page on ``anatomy`` and ``proofs``; returns where it went."""
-    heading = {
-        "name": "model", "title": "The loss, taken apart",
-        "about": f"{len(anatomy)} tasks; best answer: {anatomy.reference} ({anatomy.kind}).",
-    }  # fmt: skip
-    findings = Findings(
-        tables=[_means(anatomy)], figures=[_spread(anatomy)], certificates=proofs,
-        notes=[f"{n} tasks not split: {why}" for why, n in anatomy.why_silent().items()],
-    )  # fmt: skip
+def write_report(anatomy: Anatomy | None, proofs: Sequence[Certificate], path: str | Path) -> Path:
+    """Write one offline HTML page on ``anatomy`` and ``proofs``; returns where it went.
+
+    Without a truth there is nothing to take apart: ``anatomy`` is None and the proofs stand alone.
+    """
+    heading = {"name": "model", "title": "What is proved", "about": "No truth was given."}
+    findings = Findings(certificates=proofs)
+    if anatomy is not None:
+        heading |= {
+            "title": "The loss, taken apart",
+            "about": f"{len(anatomy)} tasks; best answer: {anatomy.reference} ({anatomy.kind}).",
+        }
+        findings = Findings(
+            tables=[_means(anatomy)], figures=[_spread(anatomy)], certificates=proofs,
+            notes=[f"{n} tasks not split: {why}" for why, n in anatomy.why_silent().items()],
+        )  # fmt: skip
     used = bibliography.cited(c.reference for c in proofs)
     references = "".join(f"<li>{text(bibliography.sentence(e))}" for e in used.values())
     sections = [

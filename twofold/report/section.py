@@ -96,15 +96,13 @@ def certificates(items: Sequence[Certificate]) -> str:
     return (
         "<h4>What is proved</h4>"
         + table(columns, [_certificate_row(c) for c in items], "proofs")
-        + _silences(items)
+        + _small_print(items)
     )
 
 
 def _certificate_row(c: Certificate) -> list[str]:
     kind = c.kind if c.delta is None else f"{c.kind}, δ = {number(c.delta)}"
     kind += f", about the {'exact iteration' if c.about == 'exact' else 'computed output'}"
-    if c.premise:
-        kind += f"; premise: {c.premise}"
     verdicts = " ".join(f"{badge(word)} {n}" for word, n in c.counts.items() if n)
     shown = {"estimate": "<span class=muted>nothing is proved</span>"}.get(c.kind, verdicts)
     tight = c.tightness[np.isfinite(c.tightness)]
@@ -116,10 +114,16 @@ def _certificate_row(c: Certificate) -> list[str]:
     ]  # fmt: skip
 
 
-def _silences(items: Sequence[Certificate]) -> str:
+def _small_print(items: Sequence[Certificate]) -> str:
+    """Premises, then what is silent and why; said once for all certificates that share it."""
+    names: dict[str, list[str]] = {}
+    for c in items:
+        said = [f"premise: {c.premise}"] if c.premise else []
+        said += [f"{n} of {len(c)} rows silent: {why}" for why, n in c.why_silent().items()]
+        for line in said:
+            names.setdefault(line, []).append(c.name)
     lines = [
-        f"<li><code>{text(c.name)}</code>: {count} of {len(c)} rows silent: {text(why)}"
-        for c in items
-        for why, count in c.why_silent().items()
+        f"<li>{', '.join(f'<code>{text(n)}</code>' for n in dict.fromkeys(who))}: {text(line)}"
+        for line, who in names.items()
     ]
     return f"<ul class=notes>{''.join(lines)}</ul>" if lines else ""
