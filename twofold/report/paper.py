@@ -25,11 +25,11 @@ def export(result: RunResult, out: Path) -> list[Path]:
     written = []
     for heading, findings in result.studies:
         for figure in findings.figures:
-            stem = out / f"{heading['name']}-{figure.name}"
+            stem = files.inside(out, f"{heading['name']}-{figure.name}")
             written += _figure(stem, charts.spec(figure))
             written.append(_csv(stem, *section.rows_of(figure)))
         for item in findings.tables:
-            stem = out / f"{heading['name']}-{item.name}"
+            stem = files.inside(out, f"{heading['name']}-{item.name}")
             written += [_csv(stem, item.columns, item.rows), _latex(stem, item)]
     used = bibliography.cited(c.reference for c in result.certificates)
     source = "\n".join(entry["bibtex"] for entry in used.values())

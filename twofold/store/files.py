@@ -75,8 +75,9 @@ def regular(path: Path) -> Path:
 
 def inside(folder: Path, name: str) -> Path:
     """``folder / name``, refused where ``name`` leads out of the folder or through a link."""
-    path = Path(folder) / name
-    if Path(name).is_absolute() or ".." in Path(name).parts or path.is_symlink():
+    path, parts = Path(folder) / name, Path(name).parts
+    steps = [path, *path.parents][: len(parts)]
+    if Path(name).is_absolute() or ".." in parts or any(step.is_symlink() for step in steps):
         raise ValueError(f"{name!r} leads out of {folder}; a run only names files of its own")
     return path
 
