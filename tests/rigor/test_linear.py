@@ -111,6 +111,35 @@ def test_alpha_dropped_is_refuted():
     assert np.sqrt(2) <= radius[0] < np.sqrt(2) * (1 + 1e-13)
 
 
+def test_a_product_that_cancels_and_an_uncertain_r_are_paid_for():
+    """Where R r cancels, its floats may be far below the truth; and r itself is known to 1e-3."""
+    rng = np.random.default_rng(9)
+    R, r = rng.normal(size=(30, 16, 16)), rng.normal(size=(30, 16))
+    r[:, 0] -= linear._times(R, r)[:, 0] / R[:, 0, 0]
+    plain, bound = np.abs(linear._times(R, r))[:, 0], linear.product_upper(R, r, 0 * r)[:, 0]
+    with balls.precision():
+        true = [abs((balls.matrix(R[i]) * balls.matrix(r[i]))[0, 0]) for i in range(30)]
+    assert any(t > 1.01 * float(p) for t, p in zip(true, plain, strict=True))
+    assert all(t <= float(b) for t, b in zip(true, bound, strict=True))
+    assert np.all(linear.product_upper(np.eye(4)[None], r[:1, :4], 0 * r[:1, :4] + 1e-3) >= 1e-3)
+
+
+def test_an_inverse_near_overflow_is_silent():
+    """Entries of 2^-1022 may have been rounded in scaling: that alone moves I - R H by K."""
+    H = np.array([[[0.5, 0.0], [0.0, 2.0**-1022]]])
+    R, d = np.array([[[2.0, 0.0], [0.0, 2.0**1022]]]), np.array([[0.5, 0.0]])
+    assert linear.enclosure(R, H, np.array([[1.0, 0.0]]), d)[0] == np.inf
+    H[0, 1, 1], R[0, 1, 1] = 2.0**-1000, 2.0**1000
+    assert linear.enclosure(R, H, np.array([[1.0, 0.0]]), d)[0] < np.inf
+
+
+def test_a_solution_that_underflows_keeps_a_radius():
+    """64 entries of 1.5 subnormal units each: rounding them moves x by 4 units."""
+    H, d = 2.0**1000 * np.eye(64), np.full(64, 1.5 * 2.0**-74)
+    x, radius = solve(H[None], d[None])
+    assert proved(H, d, x[0], radius[0]) and radius[0] < 100 * 2.0**-1074
+
+
 def test_residual_error_dropped_is_refuted(monkeypatch):
     """H x = 1 + 2^-80 and d = 1: the residual is 2^-80, and a plain one would be 0."""
     H = np.array([[[1.0, 2.0**-80], [0.0, 1.0]]])

@@ -110,11 +110,14 @@ def total(x: Any) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"]]:
 
 
 def length_upper(v: Any) -> Float[np.ndarray, " N"]:
-    """u_n >= ||v_n||_2 for v (N,K), whatever its scale; inf where a number is not finite."""
+    """u_n >= ||v_n||_2 for v (N,K), whatever its scale; inf where a number is not finite.
+
+    Scaled to a largest entry below 1; what underflows then, also on squaring, is paid by theta.
+    """
     v = inputs.real("v", v, 2, finite=False)
     exponent, K = exponents(v), v.shape[1]
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        unit = np.abs(np.ldexp(v, -exponent[:, None])) + THETA
+        unit = np.ldexp(v, -exponent[:, None])
         square = up(np.sum(unit * unit, axis=1), K + 2)
         bound = scaled_up(up(np.sqrt(square), 1), exponent)
     bound = np.where(np.any(v != 0, axis=1), bound, 0.0)

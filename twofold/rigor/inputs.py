@@ -40,7 +40,7 @@ def symmetric(name: str, H: Any, finite: bool = True) -> Float[np.ndarray, "*N K
     Rounding-sized is 8 max(K, 16) eps of the largest entry, eps of the type that came (at most
     1e-4); anything larger is a ValueError. :func:`asymmetry` says how much was averaged.
     """
-    came = np.asarray(H).dtype if not isinstance(H, np.ndarray) else H.dtype
+    came = _array(name, H).dtype
     H = square(name, H, finite=finite)
     eps = float(np.finfo(came).eps) if came.kind == "f" else float(np.finfo(float).eps)
     limit = min(8 * max(H.shape[-1], 16) * eps, 1e-4)

@@ -10,8 +10,9 @@ from a compensated sum. With z = fl(R rh),
     |R r| <= |z| + |R| (gamma_K |rh| + e) + K theta    entry by entry.
 
 Two steps x += R r before that leave x within about one rounding of the solution. H and d are scaled
-by powers of two; an entry of H that underflows thereby moves by 2^-1074 at most, which adds
-K theta ||R||_F to alpha and theta ||x||_1 to e. (Rump 2010, Acta Numerica 19, 287-449, ch. 10.)
+by powers of two; an entry of H that underflows thereby moves by 2^-1074 at most. That adds
+K theta ||R||_F to alpha; e pays for it already, its K theta being in the scale of max |x|.
+(Rump 2010, Acta Numerica 19, 287-449, ch. 10.)
 """
 
 from __future__ import annotations
@@ -69,14 +70,18 @@ def enclosure(R: Any, H: Any, x: Any, d: Any) -> Float[np.ndarray, " N"]:
     """||H^-1 d - x||_2 at most, given any R: inf where ||I - R H||_2 < 1 is not proved."""
     K = x.shape[1]
     r, error = residual(H, x, d)
-    size = np.abs(R)
-    error = up(error + THETA * up(np.sum(np.abs(x), axis=1), K)[:, None], 2)
-    slack = up(gamma(K) * np.abs(r) + error, 2)
-    entries = up(np.abs(_times(R, r)) + up(_times(size, slack), K), 1) + 2 * K * THETA
+    entries = product_upper(R, r, error)
     frobenius = length_upper(R.reshape(len(R), K * K))
     alpha = up(contraction_upper(R, H) + K * THETA * frobenius, 2)
     below = np.nextafter(1.0 - alpha, 0.0)
     return np.where(alpha < 1.0, up(length_upper(entries) / below, 1), np.inf)
+
+
+def product_upper(R: Any, r: Any, error: Any) -> Float[np.ndarray, "N K"]:
+    """|R v| at most, entry by entry, for every v with |v - r| <= error."""
+    K = r.shape[1]
+    slack = up(gamma(K) * np.abs(r) + error, 2)
+    return up(np.abs(_times(R, r)) + up(_times(np.abs(R), slack), K), 1) + 2 * K * THETA
 
 
 def _times(A: np.ndarray, v: np.ndarray) -> np.ndarray:
