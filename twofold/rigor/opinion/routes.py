@@ -1,0 +1,70 @@
+r"""Which certificates are redone, from which inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from twofold.rigor.opinion.angles import FORMS, sines
+from twofold.rigor.opinion.iteration import averaged, bounded, transported, two_traces
+from twofold.rigor.opinion.sides import (
+    Sides,
+    bias,
+    decay,
+    decomposition,
+    excess,
+    expansion,
+    expansion_bound,
+    missed_subspace,
+    recursion_and_sum,
+    split_in_two,
+    two_modes,
+)
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one certificate is redone.
+
+    ``inputs`` names the arrays in the order in which the certificate's ``source`` hashes them, with
+    the number of axes that one row has; an array with one axis more holds one entry per row. None
+    hands the whole array to every row.
+    """
+
+    kind: str
+    side: str
+    inputs: Mapping[str, int | None]
+    sides: Callable[..., Sides]
+
+
+_ANATOMY = {"answer": 1, "best": 1, "truth": 1, "metric": 2, "scale": 0}
+_RESOLVENT = {"H_M": 2, "H_inf": 2}
+_ITERATION = {"P": 2, "H": 2, "d": 1, "depth": 0}
+_BATCH = {"P": None, "H": None, "d": None, "depth": None, "sigma": None}
+ROUTES: dict[str, Route] = {
+    "Richardson identity": Route("identity", "both", _ITERATION, transported),
+    "Richardson rate": Route("bound", "upper", _ITERATION, bounded("rate")),
+    "Power bound": Route("bound", "upper", _ITERATION, bounded("power")),
+    "Decoder bound": Route("bound", "upper", _BATCH, averaged("rate")),
+    "Decoder bound, power": Route("bound", "upper", _BATCH, averaged("power")),
+    "Trace risk": Route(
+        "identity", "both", {"P": 2, "H": 2, "depth": 0, "prior": None}, two_traces),
+    "tracking": Route("identity", "both", {"eta": 0, "E0": 2, "C": 3, "D": 3}, recursion_and_sum),
+    "excess_risk": Route(
+        "identity", "both", {"P": 2, "P_star": 2, "C": 2, "B": 2}, excess),
+    "risk decomposition": Route("identity", "both", _ANATOMY, decomposition),
+    "factor two": Route("bound", "upper", _ANATOMY, split_in_two),
+    "subspace floor": Route(
+        "bound", "upper", {"U": 2, "U_star": 2, "sigma_x": 2, "sigma_z": 2}, missed_subspace),
+    "nonclosure": Route("bound", "lower", {"x": 0, "y": 0}, two_modes),
+    "ridge bias": Route("identity", "both", {"H": 2, "z": 1, "ridge": 0}, bias),
+    "resolvent expansion": Route("identity", "both", _RESOLVENT, expansion),
+    "resolvent bound": Route("bound", "upper", _RESOLVENT, expansion_bound),
+    "encoder_rate": Route(
+        "bound", "upper", {"s": 0, "modes": 2, "values": 1, "eta": 0}, decay),
+    **{
+        f"Davis-Kahan, {form}": Route(
+            "bound", "upper", {"sigma": 2, "estimate": 2, "rank": 0}, sines(form))
+        for form in FORMS
+    },
+}  # fmt: skip
