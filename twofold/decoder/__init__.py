@@ -1,1 +1,12 @@
 """Decoders: from a system H x = d to an answer, by a fixed number of matrix-vector products."""
+
+from __future__ import annotations
+
+from twofold.decoder import checkpoints as checkpoints
+from twofold.decoder import closed_form as closed_form
+from twofold.decoder import drift as drift
+from twofold.decoder import enclosure as enclosure
+from twofold.decoder import kernel as kernel
+from twofold.decoder import lanes as lanes
+from twofold.decoder import richardson as richardson
+from twofold.decoder import transport as transport

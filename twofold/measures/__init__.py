@@ -1,1 +1,10 @@
 """What is read off a matrix or a system: spectra, overlaps, limiting laws, difficulty."""
+
+from __future__ import annotations
+
+from twofold.measures import difficulty as difficulty
+from twofold.measures import enclosures as enclosures
+from twofold.measures import marchenko_pastur as marchenko_pastur
+from twofold.measures import overlaps as overlaps
+from twofold.measures import spectra as spectra
+from twofold.measures import squared_error as squared_error
