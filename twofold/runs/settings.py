@@ -16,9 +16,7 @@ def resolve(
     studies: Sequence[Study], *, seed: int = 0, full: bool = False, assignments: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Settings by study name. An assignment is ``key=value`` or ``study.key=value``."""
-    settings = {
-        s.name: replace(s.settings, seed=seed, **(s.full if full else {})) for s in studies
-    }
+    settings = {s.name: replace(s.settings, seed=seed, **(s.full if full else {})) for s in studies}
     for text in assignments:
         settings = _assign(settings, text)
     return settings
@@ -46,7 +44,9 @@ def _assign(settings: dict[str, Any], text: str) -> dict[str, Any]:
         raise ValueError(f"--set takes key=value or study.key=value, got {text!r}")
     study, _, name = key.rpartition(".")
     if study and study not in settings:
-        raise ValueError(f"--set {text!r}: no study {study!r} here; there are {', '.join(settings)}")
+        raise ValueError(
+            f"--set {text!r}: no study {study!r} here; there are {', '.join(settings)}"
+        )
     chosen = [study] if study else [s for s, v in settings.items() if name in _names(v)]
     if not chosen or any(name not in _names(settings[s]) for s in chosen):
         known = sorted({n for s in chosen or settings for n in _names(settings[s])})
