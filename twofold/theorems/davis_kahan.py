@@ -93,7 +93,7 @@ def certify(sigma: Any, estimate: Any, rank: int) -> list[Certificate]:
         certificate(
             f"Davis-Kahan, {form}", statement=STATEMENT[form], kind="bound", value=value,
             bound=enc.quotient_upper(above, gap), rounding=spent, reference=REFERENCE[form],
-            applies=(gap > 0) & (spent < 1), source=fingerprint(sigma, estimate),
+            applies=(gap > 0) & (spent < 1), source=fingerprint(sigma, estimate, np.int64(rank)),
             reason=[SILENT[bool(g > 0)] for g in np.broadcast_to(gap, value.shape)],
         )
         for form, (above, gap, spent) in forms.items()

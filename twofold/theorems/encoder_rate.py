@@ -72,5 +72,6 @@ def certify(path: trajectory.Trajectory) -> Certificate:
     return certificate(
         "encoder_rate", kind="bound", side="upper", value=path.excess, bound=limit,
         rounding=(1 + 1e-12) * rounding, applies=stable, reason=TOO_LONG, statement=STATEMENT,
-        reference=REFERENCE, source=fingerprint(path.s, path.modes, path.basis.values),
+        reference=REFERENCE,
+        source=fingerprint(path.s, path.modes, path.basis.values, np.float64(path.eta)),
     )  # fmt: skip
