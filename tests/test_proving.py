@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from twofold.anatomy import take_apart
+from twofold.decoder.richardson import Richardson
+from twofold.encoder.dense import DenseSystem
+from twofold.encoder.ridge import Ridge
+from twofold.encoder.subspace import Subspace
 from twofold.protocol import EncoderDecoder, Tasks
-from twofold.proving import certify, judged
+from twofold.proving import OTHER_STEPS, certify, judged
+from twofold.tasks import regression
 from twofold.theorems import betting, tail
 from twofold.theorems.risk_decomposition import part_errors
 
@@ -110,3 +115,90 @@ def test_deltas_that_are_none(delta):
 def test_clips_that_are_none(clip):
     with pytest.raises(ValueError, match="clip"):
         certify(anatomy_of(), clip=clip)
+
+
+def solver(depth=6, decoder=None, rank=None, seed=2, count=50):
+    """A ridge or subspace encoder and Richardson with the mean inverse."""
+    tasks = regression.sample(
+        seed=seed, dim=8, prompt=64, count=count, rank=rank, noise=0.1, target="coefficients"
+    )
+    encoder = Ridge() if rank is None else Subspace(np.linalg.qr(np.eye(8) + 0.1)[0][:, :rank])
+    system = encoder(tasks.prompt)
+    P = np.linalg.inv(np.mean(system.H, axis=0))
+    return take_apart(EncoderDecoder(encoder, decoder or Richardson(P, depth)), tasks)
+
+
+SOLVED = ("Richardson identity", "Richardson rate", "Power bound")
+BATCH = ("Decoder bound", "Decoder bound, power")
+
+
+@pytest.mark.parametrize("rank", [None, 3])
+@pytest.mark.parametrize("depth", [0, 1, 6, 40])
+def test_a_linear_decoder_on_dense_systems_is_certified_row_by_row(rank, depth):
+    found = solver(depth, rank=rank)
+    proofs = named(certify(found))
+    for name in SOLVED:
+        assert proofs[name].counts == {"holds": 50, "violated": 0, "silent": 0}
+    for name in BATCH:
+        assert proofs[name].counts == {"holds": 1, "violated": 0, "silent": 0}
+    loss = found.mean["decoder"]
+    np.testing.assert_allclose(proofs["Decoder bound"].value[0], loss, rtol=1e-6, atol=1e-25)
+
+
+def test_a_row_without_a_proved_solution_is_silent_in_all_of_them():
+    good = solver()
+    H = good.systems.H.copy()
+    H[7] = 1.0
+    model = EncoderDecoder(lambda prompt: DenseSystem(H, good.systems.d), good.decoder)
+    found = take_apart(model, Tasks({}, good.truth))
+    proofs = named(certify(found))
+    for name in ("risk decomposition", "factor two", *SOLVED):
+        assert proofs[name].counts == {"holds": 49, "violated": 0, "silent": 1}
+        assert proofs[name].verdict[7] == "silent"
+
+
+class Momentum(Richardson):
+    """It has a P and a depth, and takes other steps."""
+
+    def __call__(self, system):
+        return 1.1 * super().__call__(system)
+
+
+def test_another_method_with_the_same_attributes_is_not_certified_as_richardson():
+    P = solver().decoder.P
+    proof = named(certify(solver(decoder=Momentum(P, 6))))["Richardson rate"]
+    assert set(proof.reason) == {OTHER_STEPS} and proof.counts["silent"] == 50
+
+
+def test_single_precision_of_the_same_steps_is():
+    P = solver().decoder.P
+
+    class Single(Richardson):
+        def __call__(self, system):
+            return super().__call__(system).astype(np.float32)
+
+    assert named(certify(solver(decoder=Single(P, 6))))["Power bound"].counts["holds"] == 50
+
+
+class Unformed(DenseSystem):
+    def dense(self):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (lambda: anatomy_of(), "code"),
+        (lambda: solver(decoder=lambda system: 0.5 * system.d), "linear"),
+        (
+            lambda: take_apart(
+                EncoderDecoder(lambda p: Unformed(**p), Richardson(np.eye(2), 3)),
+                Tasks({"H": np.eye(2)[None], "d": np.ones((1, 2))}, np.ones((1, 2))),
+            ),
+            "never formed",
+        ),
+    ],
+)
+def test_what_is_missing_is_said(found, why):
+    proof = named(certify(found()))["Richardson rate"]
+    assert not proof.applies.any() and why in proof.reason[0]
