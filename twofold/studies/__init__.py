@@ -25,7 +25,9 @@ _PLACES = {
     "001-figure-7": "lowrank_figures.FIGURE_7",
     "001-figure-11": "lowrank_figures.FIGURE_11",
     "001-figure-10": "prompt_spectrum.STUDY",
+    "001-theory": "theory.STUDY",
     "001-figure-8": "scalar_ladder.STUDY",
+    "corrections": "corrections.STUDY",
 }
 
 
