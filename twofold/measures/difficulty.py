@@ -34,7 +34,8 @@ def effective_dimension(C: Any, ridge: float) -> Float[np.ndarray, "*N"]:
         raise ValueError(f"ridge: lambda >= 0 is needed, got {ridge}")
     resolution = 2 * eigenvalues.shape[-1] * UNIT * eigenvalues[..., :1]
     kept = (eigenvalues > 0) if ridge > 0 else (eigenvalues > resolution)
-    quotient = ridge / np.where(kept, eigenvalues, 1.0)
+    with np.errstate(over="ignore"):
+        quotient = ridge / np.where(kept, eigenvalues, 1.0)
     return np.sum(np.where(kept, 1 / (1 + quotient), 0.0), axis=-1)
 
 

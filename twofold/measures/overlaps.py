@@ -121,7 +121,8 @@ def _orthonormal(name: str, U: Any) -> np.ndarray:
     K, r = U.shape[-2:]
     if not 1 <= r <= K:
         raise ValueError(f"{name}: expected (K, r) with 1 <= r <= K, got shape {U.shape}")
-    defect = np.max(np.abs(np.swapaxes(U, -1, -2) @ U - np.eye(r)), initial=0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        defect = np.max(np.abs(np.swapaxes(U, -1, -2) @ U - np.eye(r)), initial=0.0)
     if not defect <= ORTHONORMAL:
         raise ValueError(
             f"{name}: columns are not orthonormal (|{name}'{name} - I| = {defect:.2g}); "

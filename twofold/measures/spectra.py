@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from twofold.rigor.inputs import real, symmetric, whole
+from twofold.rigor.inputs import real, square, symmetric, whole
 
 UNIT = 2.0**-53
 
@@ -35,7 +35,7 @@ def spectrum(S: Any) -> Float[np.ndarray, "*N K"]:
 
     Eigenvalues that rounding makes negative are set to 0; a clearly negative one is refused.
     """
-    given = np.ndim(S) == 1
+    given = real("S", S).ndim == 1
     values = np.sort(real("S", S))[::-1] if given else _eigenvalues(symmetric("S", S))
     if values.shape[-1] == 0:
         raise ValueError(f"S: no coordinate (K = 0), got shape {np.shape(S)}")
@@ -78,7 +78,8 @@ def preconditioned_spread(P: Any, H: Any) -> Float[np.ndarray, "*N"]:
 
 def singular_values(T: Any) -> Float[np.ndarray, "*N R"]:
     """Singular values, descending; NaN for a row that is not finite."""
-    return _by_row(np.asarray(T), lambda rows: np.linalg.svd(rows, compute_uv=False))
+    T = real("T", T, ndim=(2, 3), finite=False)
+    return _by_row(T, lambda rows: np.linalg.svd(rows, compute_uv=False))
 
 
 def norm2(T: Any) -> Float[np.ndarray, "*N"]:
@@ -88,7 +89,7 @@ def norm2(T: Any) -> Float[np.ndarray, "*N"]:
 
 def radius(T: Any) -> Float[np.ndarray, "*N"]:
     """``max |eig(T)|``, measured; never above ``norm2(T)`` but for rounding."""
-    return np.max(np.abs(_general_eigenvalues(real("T", T, ndim=(2, 3)))), axis=-1)
+    return np.max(np.abs(_general_eigenvalues(square("T", T))), axis=-1)
 
 
 def stable_rank(P: Any) -> Float[np.ndarray, "*N"]:
@@ -126,8 +127,9 @@ def latent_matrix(U: Any, H_inf: Any) -> Float[np.ndarray, "*N r r"]:
     U, H_inf = real("U", U, ndim=(2, 3)), symmetric("H_inf", H_inf)
     if U.shape[-2] != H_inf.shape[-1]:
         raise ValueError(f"U: expected {H_inf.shape[-1]} rows, got shape {U.shape}")
-    A = np.swapaxes(U, -1, -2) @ (H_inf @ U)
-    return (A + np.swapaxes(A, -1, -2)) / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        A = np.swapaxes(U, -1, -2) @ (H_inf @ U)
+        return (A + np.swapaxes(A, -1, -2)) / 2
 
 
 def whiten(S: Any, sigma: Any) -> Float[np.ndarray, "*N K K"]:
@@ -144,9 +146,10 @@ def whiten(S: Any, sigma: Any) -> Float[np.ndarray, "*N K K"]:
         raise ValueError(f"sigma: expected K = {S.shape[-1]} to fit S, got shape {sigma.shape}")
     if not np.min(values) > (0 if sigma.ndim == 1 else len(values) * UNIT * np.max(values)):
         raise ValueError(f"sigma: only a definite covariance whitens, got {np.min(values):.3g}")
-    root = (Q / np.sqrt(values)) @ Q.T
-    W = root @ S @ root
-    return (W + np.swapaxes(W, -1, -2)) / 2
+    with np.errstate(over="ignore", invalid="ignore"):
+        root = (Q / np.sqrt(values)) @ Q.T
+        W = root @ S @ root
+        return (W + np.swapaxes(W, -1, -2)) / 2
 
 
 def product(P: Any, H: Any) -> Float[np.ndarray, "*N K K"]:
