@@ -30,7 +30,8 @@ def encoder_modes(
     s = np.atleast_1d(inputs.real("steps", steps, ndim=(0, 1)))
     if np.any(s < 0) or np.any(s != np.floor(s)):
         raise ValueError("steps: expected whole numbers >= 0")
-    return g_star + (g0 - g_star) * (1 - eta * sigma) ** s[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return g_star + (g0 - g_star) * (1 - eta * sigma) ** s[:, None]
 
 
 def decoder_modes(p0: Any, c: Any, b: Any, *, eta: float) -> Float[np.ndarray, "s r"]:

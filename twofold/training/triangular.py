@@ -48,7 +48,8 @@ class Tracking:
 def track(P0: Any, C: Any, B: Any, *, eta: float) -> Tracking:
     """P_0 .. P_{S-1} along given moments C (S,r,r), B (S,m,r), each with its oracle.
 
-    The last moments only define the last oracle: P_{S-1} was reached by S - 1 steps.
+    The last moments only define the last oracle: P_{S-1} was reached by S - 1 steps. What leaves
+    the range of float64, as a diverging P does, is inf or NaN from there on.
     """
     C = inputs.symmetric("C", inputs.real("C", C, ndim=3))
     P0 = inputs.real("P0", P0, shape=(None, C.shape[-1]))
@@ -58,9 +59,10 @@ def track(P0: Any, C: Any, B: Any, *, eta: float) -> Tracking:
     M = contractions(C[None, :-1], eta)[0]
     P = np.empty_like(B)
     P[0] = P0
-    for s in range(len(M)):
-        P[s + 1] = P[s] @ M[s] + eta * B[s]
-    return Tracking(P, oracles(C, B), float(eta))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for s in range(len(M)):
+            P[s + 1] = P[s] @ M[s] + eta * B[s]
+        return Tracking(P, oracles(C, B), float(eta))
 
 
 def oracles(C: Float[np.ndarray, "S r r"], B: Float[np.ndarray, "S m r"]) -> np.ndarray:
