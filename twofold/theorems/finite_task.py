@@ -52,11 +52,13 @@ def spread(S: Any, dim: int, count: int) -> float:
     S, p, N = inputs.symmetric("S", S), dim, count
     if N <= p + 3:
         return math.inf
+    k = math.frexp(float(np.max(np.abs(S))))[1]
+    S = np.ldexp(S, -k)
     common = (N - p) * (N - p - 1) * (N - p - 3)
     square = p * ((N - p - 2) * p + 2) / common - (p / (N - p - 1)) ** 2
     quadratic = p * (N - 1) / common
     total = 2 * float(np.sum(S * S)) * quadratic + float(np.trace(S)) ** 2 * square
-    return math.sqrt(total) / len(S)
+    return math.ldexp(math.sqrt(total) / len(S), k)
 
 
 def factor(r: Any, whitened: Any) -> tuple[float, float]:
@@ -74,7 +76,10 @@ def factor(r: Any, whitened: Any) -> tuple[float, float]:
 def certify(excesses: Any, *, S: Any, dim: int, count: int, delta: float) -> Certificate:
     """The mean of R independent excesses (R,) against law and Cantelli, under Gaussian d and r."""
     measured, delta = heldout.sample(excesses), heldout.share(delta)
-    law = excess(float(np.trace(inputs.symmetric("S", S))) / len(S), dim, count)
+    S = inputs.real("S", inputs.symmetric("S", S), ndim=2)
+    if not len(S):
+        raise ValueError(f"S: expected at least one coordinate, got shape {S.shape}")
+    law = excess(float(np.trace(S)) / len(S), dim, count)
     width = spread(S, dim, count) * math.sqrt((1 - delta) / delta / len(measured))
     bound = (law + width) * (1 + 64 * len(S) * 2.0**-53)
     return certificate(

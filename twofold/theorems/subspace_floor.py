@@ -69,7 +69,9 @@ def certify(U_s: Any, U_star: Any, sigma_x: Any, sigma_z: Any) -> Certificate:
     U_star = inputs.real("U_star", U_star, ndim=2)
     U_s = inputs.real("U", U_s, ndim=(2, 3), finite=False)
     U_s = inputs.real("U", U_s if U_s.ndim == 3 else U_s[None], (3,), (None, *U_star.shape), False)
-    sigma_x, sigma_z = inputs.symmetric("sigma_x", sigma_x), inputs.symmetric("sigma_z", sigma_z)
+    K, r = U_star.shape
+    sigma_x = inputs.real("sigma_x", inputs.symmetric("sigma_x", sigma_x), shape=(K, K))
+    sigma_z = inputs.real("sigma_z", inputs.symmetric("sigma_z", sigma_z), shape=(r, r))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         norm_x, norm_z = float(norm2_upper(sigma_x)), float(norm2_upper(sigma_z))
         M = missed(U_s, U_star)
