@@ -80,6 +80,9 @@ def certify(
     depth: Annotated[int, typer.Option(min=0, help="Inner steps L of Richardson's iteration.")],
     delta: Annotated[float, typer.Option(help="Error probability, split over the list.")] = 0.05,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the proofs and their inputs here, for `recheck`.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Prove what L steps of a frozen preconditioner do on the systems of a file."""
@@ -92,7 +95,35 @@ def certify(
         from twofold.report.own_model import write_report
 
         write_report(model.take_apart(), proofs, report)
-    _show_proofs(proofs, report, as_json)
+    if export is not None:
+        from twofold.runs import exporting
+
+        exporting.export(proofs, model.evidence(proofs), export)
+    _show_proofs(proofs, [path for path in (report, export) if path is not None], as_json)
+
+
+@app.command()
+def recheck(
+    path: Annotated[Path, typer.Argument(help="A run's folder, or a proof file.")],
+    as_json: Json = False,
+) -> None:
+    """Prove every deterministic certificate again, independently, in ball arithmetic."""
+    from twofold.runs import rechecking
+
+    with _working("redoing", as_json) as status:
+
+        def listen(outcome: Any) -> None:
+            if status is not None:
+                status.update(f"redoing: {outcome.name}")
+
+        result = rechecking.recheck(path, listen)
+    if as_json:
+        typer.echo(json.dumps(result.record()))
+    else:
+        for line in result.lines():
+            typer.echo(line)
+    if result.failures:
+        raise typer.Exit(1)
 
 
 @app.command("studies")
@@ -148,21 +179,19 @@ def _conclude(result: RunResult, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _show_proofs(proofs: list[Certificate], report: Path | None, as_json: bool) -> None:
+def _show_proofs(proofs: list[Certificate], written: list[Path], as_json: bool) -> None:
     """A line per certificate and per reason of silence; exit 1 when one is condemned."""
     from twofold.report import lines
 
     condemned = [c.name for c in proofs if c.condemned]
     if as_json:
         record = {"certificates": [c.to_json() for c in proofs], "condemned": condemned}
-        typer.echo(json.dumps({**record, "report": report and str(report)}))
+        typer.echo(json.dumps({**record, "written": [str(path) for path in written]}))
     else:
         console = _console()
         console.print(lines.sheet(proofs))
-        for text in lines.silences(proofs):
+        for text in [*lines.silences(proofs), *(f"wrote {path}" for path in written)]:
             console.print(text, soft_wrap=True)
-        if report is not None:
-            console.print(f"report: {report}", soft_wrap=True)
     if condemned:
         raise typer.Exit(1)
 

@@ -6,7 +6,7 @@ The file is safetensors with ``H`` [N,K,K], ``d`` [N,K], ``P`` [K,K] or [N,K,K],
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from twofold.anatomy import Anatomy, take_apart
-from twofold.certificate import Certificate
+from twofold.certificate import Certificate, fingerprint
 from twofold.decoder.enclosure import enclosed
 from twofold.decoder.richardson import Richardson
 from twofold.encoder.ridge import Ridge
@@ -37,10 +37,11 @@ class Frozen:
     depth: int
     truth: Float[np.ndarray, "N K"] | None = None
 
-    @property
-    def evidence(self) -> dict[str, np.ndarray]:
-        """The inputs from which the proofs can be made again."""
-        return {"P": self.P, "H": self.H, "d": self.d, "depth": np.array(self.depth)}
+    def evidence(self, proofs: Sequence[Certificate]) -> dict[str, dict[str, np.ndarray]]:
+        """The inputs of the iteration's proofs by their source, from which to prove them again."""
+        inputs = {"P": self.P, "H": self.H, "d": self.d, "depth": np.array(self.depth)}
+        source = fingerprint(*inputs.values())
+        return {source: inputs} if any(c.source == source for c in proofs) else {}
 
     def take_apart(self) -> Anatomy | None:
         """Floor, decoder error and cross term against the truth; None without one."""
@@ -69,6 +70,7 @@ def read(path: Path, depth: int) -> Frozen:
     _check_names(path, arrays)
     depth = inputs.whole("depth", depth)
     try:
+        inputs.symmetric("H", arrays["H"], finite=False)
         P, H, d = inputs.systems(arrays["P"], arrays["H"], arrays["d"], finite=False)
         assert d is not None
         truth = arrays.get("truth")

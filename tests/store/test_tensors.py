@@ -10,11 +10,22 @@ from twofold.store import frames, tensors
 def test_round_trip_keeps_every_bit_and_the_bytes_do_not_depend_on_layout(tmp_path):
     rng = np.random.default_rng(0)
     a = rng.standard_normal((3, 4))
-    arrays = {"b": np.arange(3), "a": a, "odd": np.array([np.nan, np.inf, -0.0, 5e-324])}
+    arrays = {
+        "b": np.arange(3),
+        "a": a,
+        "scalar": np.array(2.5),
+        "odd": np.array([np.nan, np.inf, -0.0, 5e-324]),
+    }
     tensors.write(tmp_path / "x", arrays)
     back = tensors.read(tmp_path / "x")
     assert all(back[k].tobytes() == np.ascontiguousarray(v).tobytes() for k, v in arrays.items())
-    twisted = {"odd": arrays["odd"].astype(">f8"), "a": a[::-1][::-1], "b": arrays["b"]}
+    assert all(back[k].shape == v.shape for k, v in arrays.items())
+    twisted = {
+        "scalar": arrays["scalar"],
+        "odd": arrays["odd"].astype(">f8"),
+        "a": a[::-1][::-1],
+        "b": arrays["b"],
+    }
     tensors.write(tmp_path / "y", twisted)
     assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
 

@@ -60,4 +60,4 @@ def _plain(name: str, array: np.ndarray) -> np.ndarray:
     array = np.asarray(array)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"array {name!r} has type {array.dtype}; only real numbers are stored")
-    return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+    return array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)

@@ -6,7 +6,7 @@ import numpy as np
 
 from twofold import claims
 from twofold.findings import Findings, Study, Table
-from twofold.studies import decoder_run, lowrank_run, optimization
+from twofold.studies import decoder_run, evidence, lowrank_run, optimization
 from twofold.studies.outer_time import Settings as Runs
 from twofold.tasks import moments, samplers
 from twofold.theorems import bernstein, betting, davis_kahan, nonclosure, power, richardson
@@ -22,15 +22,16 @@ class Settings:
 
 def run(config: Settings) -> Findings:
     """One row per correction, and the certificates that the rows read."""
-    rows, proofs = [], []
+    rows, proofs, given = [], [], {}
     for part in (_cross, _two_contractions, _power, _clip, _davis_kahan, _exception):
-        row, found = part(config)
+        row, found, inputs = part(config)
         rows.append(row)
         proofs += found
+        given |= evidence.of(found, **inputs)
     rows += [[*row, ""] for row in LATER]
     table = Table("corrections", "What the seeds get wrong or leave open", TOLD,
                   ["place", "what is printed", "what is so", "ours"], rows)  # fmt: skip
-    return Findings([table], certificates=proofs)
+    return Findings([table], certificates=proofs, evidence=given)
 
 
 def _cross(config: Settings) -> tuple:
@@ -38,7 +39,7 @@ def _cross(config: Settings) -> tuple:
     share = abs(last["cross"]) / last["decoder"]
     return ["000 §5.3, 001 §12.1", "R_e2e ≈ floor + decoder",
             "the cross term exceeds the decoder error",
-            f"|cross| / decoder = {share:.3g}"], []  # fmt: skip
+            f"|cross| / decoder = {share:.3g}"], [], {}  # fmt: skip
 
 
 def _two_contractions(config: Settings) -> tuple:
@@ -48,17 +49,18 @@ def _two_contractions(config: Settings) -> tuple:
     H = samplers.draw(settings.law(M), settings.count, seed=config.seed).H
     sampled = np.linalg.norm(np.eye(settings.dim) - known.oracle @ H, 2, axis=(1, 2)).mean()
     return ["000 §4.2, 001 §12.9", "one rho", "population radius here, sampled 2-norm there",
-            f"M={M}: {known.contraction:.3f} and {sampled:.3f}"], []  # fmt: skip
+            f"M={M}: {known.contraction:.3f} and {sampled:.3f}"], [], {}  # fmt: skip
 
 
 def _power(config: Settings) -> tuple:
     run = decoder_run.repeated(Runs(seed=config.seed).decoder)
-    given = run.P[-1], run.tasks.H[:256], run.tasks.d[:256], run.errors.shape[2] - 1
-    proofs = [richardson.certify(*given), power.certify(*given)]
+    given = {"P": run.P[-1], "H": run.tasks.H[:256], "d": run.tasks.d[:256],
+             "depth": run.errors.shape[2] - 1}  # fmt: skip
+    proofs = [richardson.certify(**given), power.certify(**given)]
     rate, sharp = (float(np.median(c.tightness)) for c in proofs)
     return ["000 table 2", "mean rho > 1 with a small risk", "rho^L is a poor certificate, "
             "the norm of the power a good one",
-            f"error/bound {rate:.2g} and {sharp:.2g}"], proofs  # fmt: skip
+            f"error/bound {rate:.2g} and {sharp:.2g}"], proofs, given  # fmt: skip
 
 
 def _clip(config: Settings) -> tuple:
@@ -67,26 +69,28 @@ def _clip(config: Settings) -> tuple:
     upper = [rule.upper(losses, clip=10.0, delta=0.05) for rule in (bernstein, betting)]
     floor = betting.floor(512, clip=10.0, delta=0.05)
     return ["000 tables 2, 4, 5", "clipped EB uppers", "they are the clip, not the data",
-            f"EB {upper[0]:.4f}, betting {upper[1]:.4f}, floor {floor:.4f}"], []  # fmt: skip
+            f"EB {upper[0]:.4f}, betting {upper[1]:.4f}, floor {floor:.4f}"], [], {}  # fmt: skip
 
 
 def _davis_kahan(config: Settings) -> tuple:
     c, s = np.cos(config.tilt), np.sin(config.tilt)
     sigma, turned = np.diag([1.0, 0.0]), np.array([[c, -s], [s, c]])
     estimate = turned @ np.diag([c**2, s**2]) @ turned.T
-    forms = davis_kahan.certify(sigma, estimate[None], 1)
+    given = {"sigma": sigma, "estimate": estimate[None], "rank": 1}
+    forms = davis_kahan.certify(**given)
     printed = davis_kahan.seed_bound(np.linalg.norm(estimate - sigma, 2), 1.0)
     return ["001 §5.2", "sin Theta ≤ ||E|| / population gap", "false with constant 1: a 2x2 "
             "matrix refutes it",
-            f"sine {forms[0].value[0]:.4f} > {float(printed):.4f}"], forms  # fmt: skip
+            f"sine {forms[0].value[0]:.4f} > {float(printed):.4f}"], forms, given  # fmt: skip
 
 
 def _exception(config: Settings) -> tuple:
     pair = np.array([0.5, 1.5])
     after = nonclosure.next_risk(pair)
-    proof = nonclosure.certify(pair[:1], pair[1:])
+    given = {"x": pair[:1], "y": pair[1:]}
+    proof = nonclosure.certify(**given)
     return ["001 §7", "different eigenvalues, different R_1", "not when eta (l_i + l_j) = 2",
-            f"R_1 = {after[0]:g} and {after[1]:g}"], [proof]  # fmt: skip
+            f"R_1 = {after[0]:g} and {after[1]:g}"], [proof], given  # fmt: skip
 
 
 TOLD = "Six are decided here; the others wait for the learned decoders, the PDE and the atlas."

@@ -5,6 +5,7 @@ import numpy as np
 from twofold.claims import Measured, over_seeds
 from twofold.findings import Axis, Figure, Findings, Panel, Series, Study, Table
 from twofold.measures import overlaps
+from twofold.studies import evidence
 from twofold.studies.encoder_run import Settings, repeated
 from twofold.theorems import encoder_rate
 
@@ -49,7 +50,8 @@ def figure(config: Settings) -> Findings:
         Series("geometric bound", run.times, proof.bound, "rule", "bound"),
     ])  # fmt: skip
     return Findings(figures=[Figure("curve", "Encoder only", SEE, [risk, excess])],
-                    certificates=[proof], notes=[CONFIGURATION])  # fmt: skip
+                    certificates=[proof], evidence=evidence.of_path([proof], run.path),
+                    notes=[CONFIGURATION])  # fmt: skip
 
 
 TOLD = "Means over independent runs; the excess over sigma² is SGD noise in G, not bias."

@@ -3,6 +3,7 @@
 from twofold.claims import Measured
 from twofold.findings import Axis, Figure, Findings, Panel, Series, Study
 from twofold.measures import overlaps, spectra
+from twofold.studies import evidence
 from twofold.studies import lowrank_panels as panels
 from twofold.studies.lowrank_run import Settings, proofs, trained
 from twofold.theorems import tracking
@@ -13,10 +14,12 @@ def detailed(config: Settings) -> Findings:
     """Figure 4, with the tracking recursion certified along the checkpoints' moments."""
     run = trained(config)
     track = triangular.track(run.P[0], run.C, run.B, eta=config.eta)
-    proof = tracking.certify(track.E[:1], run.C[None, :-1], track.drift[None], eta=config.eta)
+    moved = {"E0": track.E[:1], "C": run.C[None, :-1], "D": track.drift[None]}
+    proof = tracking.certify(**moved, eta=config.eta)
+    given = evidence.of([proof], eta=config.eta, **moved)
     four = [panels.risk(run), panels.contraction(run), panels.tracking(run), panels.overlap(run)]
     return Findings(figures=[Figure("detail", "Encoder and decoder", SEEN, four)],
-                    certificates=[proof], notes=[panels.NOTE])  # fmt: skip
+                    certificates=[proof], evidence=given, notes=[panels.NOTE])  # fmt: skip
 
 
 def training(config: Settings) -> Findings:

@@ -18,6 +18,7 @@ from twofold.measures import overlaps
 from twofold.measures.squared_error import split
 from twofold.protocol import EncoderDecoder, Law, Tasks
 from twofold.rigor import contraction_upper
+from twofold.studies import evidence
 from twofold.tasks import laws, regression, samplers
 from twofold.theorems import decoder_bound, power, richardson, risk_decomposition
 from twofold.training import latent, online
@@ -140,8 +141,7 @@ def identity_gap(run: Run) -> float:
 def proofs(run: Run) -> dict[str, Certificate]:
     """What is proved of the last checkpoint."""
     anatomy, P, L = run.anatomies[-1], run.states[-1]["P"], run.settings.depth
-    A, d = run.system(-1).H, run.system(-1).d
-    metric = run.U[-1].T @ laws.matrix(run.settings.law.sigma) @ run.U[-1]
+    A, d, metric = run.system(-1).H, run.system(-1).d, latent_metric(run)
     return {
         "identity": richardson.certify_identity(P, A, d, L),
         "rate": richardson.certify(P, A, d, L),
@@ -150,3 +150,21 @@ def proofs(run: Run) -> dict[str, Certificate]:
         "decoder, power": decoder_bound.certify_power(P, A, d, L, metric),
         "sum": risk_decomposition.certify(anatomy),
     }
+
+
+def proved_from(run: Run) -> evidence.Evidence:
+    """The inputs of ``proofs``."""
+    made, system = proofs(run), run.system(-1)
+    given = {"P": run.P[-1], "H": system.H, "d": system.d, "depth": run.settings.depth}
+    batch = [made["decoder"], made["decoder, power"]]
+    iteration = [made["identity"], made["rate"], made["power"]]
+    return (
+        evidence.of(batch, **given, sigma=latent_metric(run))
+        | evidence.of(iteration, **given)
+        | evidence.of_anatomy([made["sum"]], run.anatomies[-1])
+    )
+
+
+def latent_metric(run: Run) -> Float[np.ndarray, "r r"]:
+    """U' Sigma_x U of the last checkpoint."""
+    return run.U[-1].T @ laws.matrix(run.settings.law.sigma) @ run.U[-1]

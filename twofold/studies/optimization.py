@@ -9,6 +9,7 @@ from twofold.findings import Axis, Figure, Findings, Panel, Series, Study
 from twofold.measures import difficulty
 from twofold.protocol import Law
 from twofold.rigor import contraction_upper
+from twofold.studies import evidence
 from twofold.tasks import moments, regression, samplers
 from twofold.theorems import excess_risk, finite_task, power, richardson
 
@@ -37,7 +38,7 @@ class Settings:
 
 def run(config: Settings) -> Findings:
     """Contraction against M with certificates, excess against N with its laws."""
-    contraction, proofs, evidence, measured = _prompts(config)
+    contraction, proofs, made_from, measured = _prompts(config)
     excess, more = _tasks(config)
     violated = sum(c.counts["violated"] for c in proofs)
     settings = {"violations": violated, "K-64": config.dim, "condition-100": config.condition,
@@ -45,11 +46,11 @@ def run(config: Settings) -> Findings:
     measured |= {f"001-S12.9-{k}": Measured(float(v)) for k, v in settings.items()}
     figure = Figure("sizes", "Prompt size and task count", SEE, [contraction, excess])
     return Findings(figures=[figure], certificates=[*proofs, *more], measured=measured,
-                    evidence=evidence)  # fmt: skip
+                    evidence=made_from)  # fmt: skip
 
 
 def _prompts(config: Settings) -> tuple:
-    population, sampled, proofs, evidence, measured = [], [], [], {}, {}
+    population, sampled, proofs, made_from, measured = [], [], [], {}, {}
     for M in config.prompts:
         known = moments.of(config.law(M)).full()
         tasks = samplers.draw(config.law(M), config.count, seed=config.seed)
@@ -61,7 +62,7 @@ def _prompts(config: Settings) -> tuple:
             checks = [richardson.certify(**given), power.certify(**given),
                       richardson.certify_identity(**given)]  # fmt: skip
             proofs += checks
-            evidence[checks[0].source] = {k: np.asarray(v) for k, v in given.items()}
+            made_from |= evidence.of(checks, **given)
     panel = Panel("contraction of I - P* H", Axis("prompt size M", "rows", log=True),
                   Axis("contraction", log=True), [
         Series("population, radius", config.prompts, population, role="predicted"),
@@ -69,7 +70,7 @@ def _prompts(config: Settings) -> tuple:
                "observed", [x.min() for x in sampled], [x.max() for x in sampled]),
         Series("one", config.prompts, np.ones(len(config.prompts)), "rule", "reference"),
     ])  # fmt: skip
-    return panel, proofs, evidence, measured
+    return panel, proofs, made_from, measured
 
 
 def _tasks(config: Settings) -> tuple:

@@ -6,6 +6,7 @@ import numpy as np
 
 from twofold.claims import Measured
 from twofold.findings import Axis, Figure, Findings, Panel, Series, Study
+from twofold.studies import evidence
 from twofold.theorems import excess_risk, nonclosure
 from twofold.training import scalar, trajectory
 
@@ -55,9 +56,11 @@ def run(config: Settings) -> Findings:
     states = zip(config.pair, after, ("observed", "bound"), strict=True)
     two = [Series(f"ηλ = {x:g}", [0, 1], [1.0, float(r)], role=role) for x, r, role in states]
     panels.append(Panel("two states of equal risk", S, Axis("risk"), two))
-    proof = nonclosure.certify(*([x] for x in config.pair))
+    x, y = ([value] for value in config.pair)
+    proof = nonclosure.certify(x, y)
+    given = evidence.of([proof], x=np.array(x), y=np.array(y))
     return Findings(figures=[Figure("ladder", "Scalar closure", SEE, panels)],
-                    certificates=[proof], measured=measured)  # fmt: skip
+                    certificates=[proof], measured=measured, evidence=given)  # fmt: skip
 
 
 def _panel(title: str, s: np.ndarray, closed: np.ndarray, recursion: np.ndarray) -> Panel:

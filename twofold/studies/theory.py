@@ -1,12 +1,13 @@
 """Seed 001, sections 3 to 6, 9 and 10: the theorems that no figure shows, on the runs of record."""
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
 from twofold.findings import Axis, Figure, Findings, Panel, Series, Study, Table
 from twofold.measures import difficulty
-from twofold.studies import decoder_run, lowrank_run
+from twofold.studies import decoder_run, evidence, lowrank_run
 from twofold.studies.outer_time import Settings
 from twofold.tasks import laws, regression
 from twofold.theorems import (
@@ -34,18 +35,34 @@ def run(config: Settings) -> Findings:
     long = regression.sample(seed=config.seed, dim=16, prompt=LONG_PROMPT, count=ROWS)
     losses = alone.errors[-1, :, 1] ** 2 / H.shape[1]
     systems, betas = joint.system(-1), joint.tasks.truth
-    proofs = [
-        excess_risk.certify(alone.P, known.oracle, known.C, known.B),
-        trace_risk.certify(alone.P[-1], H, config.decoder.depth),
-        factor_two.certify(joint.anatomies[-1]),
-        subspace_floor.certify(joint.U, joint.U_star, sigma, sigma_z),
-        ridge_bias.certify(systems.H, joint.tasks.latent, RIDGE_Z),
-        *covariance_rate.certify(
+    proofs, given = [], {}
+
+    def prove(made: Any, **inputs: Any) -> None:
+        made = made if isinstance(made, list) else [made]
+        proofs.extend(made)
+        given.update(evidence.of(made, **inputs) if inputs else {})
+
+    P, depth, last = alone.P[-1], config.decoder.depth, joint.anatomies[-1]
+    four = {"P": alone.P, "P_star": known.oracle, "C": known.C, "B": known.B}
+    prove(
+        excess_risk.certify(**four),
+        **dict(zip(four, np.broadcast_arrays(*four.values()), strict=True)),
+    )
+    prove(trace_risk.certify(P, H, depth), P=P, H=H, depth=depth, prior=np.eye(1))
+    proofs.append(factor_two.certify(last))
+    given |= evidence.of_anatomy(proofs[-1:], last)
+    prove(subspace_floor.certify(joint.U, joint.U_star, sigma, sigma_z),
+          U=joint.U, U_star=joint.U_star, sigma_x=sigma, sigma_z=sigma_z)  # fmt: skip
+    prove(ridge_bias.certify(systems.H, joint.tasks.latent, RIDGE_Z),
+          H=systems.H, z=joint.tasks.latent, ridge=RIDGE_Z)  # fmt: skip
+    prove(
+        covariance_rate.certify(
             (betas.T @ betas / len(betas))[None], sigma_beta, count=len(betas), delta=DELTA
-        ),
-        *resolvent.certify(long.H, laws.matrix(long.facts["law"].sigma)),
-        moment_ratio.certify(losses, kappa=moment_ratio.over_systems(losses), delta=DELTA),
-    ]
+        )
+    )
+    H_inf = laws.matrix(long.facts["law"].sigma)
+    prove(resolvent.certify(long.H, H_inf), H_M=long.H, H_inf=H_inf)
+    prove(moment_ratio.certify(losses, kappa=moment_ratio.over_systems(losses), delta=DELTA))
     parts = {
         "tasks": difficulty.task_diversity(sigma_z, len(betas)),
         "operator": difficulty.operator_difficulty(
@@ -57,7 +74,7 @@ def run(config: Settings) -> Findings:
     rows = [[part, name.replace("_", " "), value] for part, record in parts.items()
             for name, value in asdict(record).items() if not isinstance(value, tuple)]  # fmt: skip
     table = Table("difficulty", "How hard the runs are", TOLD, ["part", "quantity", "ours"], rows)
-    return Findings([table], [_flow(config, known)], proofs)
+    return Findings([table], [_flow(config, known)], proofs, evidence=given)
 
 
 def _flow(config: Settings, known) -> Figure:

@@ -39,7 +39,7 @@ def certify(
     """
     known = known or enclosed(P, H, d, depth, dagger)
     factor = rate_power(contraction_upper(P, H), depth)
-    source = fingerprint(P, H, d, np.int64(depth))
+    source = fingerprint(P, H, d, np.int64(depth), np.eye(1) if sigma is None else sigma)
     return of_batch("Decoder bound", STATEMENT, factor, known, sigma, source)
 
 
@@ -49,7 +49,7 @@ def certify_power(
 ) -> Certificate:  # fmt: skip
     """The same with the norm of the power."""
     known = known or enclosed(P, H, d, depth, dagger)
-    source = fingerprint(P, H, d, np.int64(depth))
+    source = fingerprint(P, H, d, np.int64(depth), np.eye(1) if sigma is None else sigma)
     factor = power_upper(P, H, depth)
     return of_batch("Decoder bound, power", POWER, factor, known, sigma, source)
 
