@@ -133,3 +133,33 @@ def test_no_tasks_is_an_error():
     P, H, d, _ = random_systems(3)
     with pytest.raises(ValueError, match="at least one task"):
         richardson.certify(P[0], H[:0], d[:0], 4)
+
+
+def test_what_the_formed_route_admits_is_allowed_for(monkeypatch):
+    P, H, d, x = halving(20)
+    true = richardson.transport
+
+    def far_off(*arguments):
+        e, moved = true(*arguments)
+        return e + 1e-3, moved + 1e-3 * np.sqrt(e.shape[1]) * (1 + 1e-12)
+
+    monkeypatch.setattr(richardson, "transport", far_off)
+    c = richardson.certify_identity(P, H, d, 6, (x, np.zeros(20)))
+    assert c.counts["holds"] == 20 and (c.value > 1e-3).all()
+
+
+def test_an_overshooting_step_sees_the_radius_more_than_once():
+    """T = -I/2: x_dagger off by r makes a gap of 1.5 r."""
+    P, H, d, x = halving(50)
+    r = 1e-3 * np.linalg.norm(x, axis=1)
+    c = richardson.certify_identity(3 * P, H, d, 1, (1.001 * x, r * (1 + 1e-12)))
+    assert c.counts["holds"] == 50 and (c.value > 1.4 * r).all()
+
+
+def test_the_subtractions_round_too(monkeypatch):
+    """P = 2^-60: x_1 vanishes in x_1 - x_dagger, by 2^-60; the other route is off by the rest."""
+    x, one = np.array([[1.0 + 2.0**-52]]), np.ones((1, 1, 1))
+    e, moved = -one, np.array([2.0**-52 - 2.0**-60])
+    monkeypatch.setattr(richardson, "transport", lambda *_: (e, moved))
+    c = richardson.certify_identity(2.0**-60 * one, one, x, 1, (x, np.zeros(1)))
+    assert c.value[0] >= 2.0**-52 and c.counts["holds"] == 1

@@ -100,3 +100,17 @@ def test_what_is_no_covariance_is_refused(bad):
     P, H = random_systems(2)
     with pytest.raises(ValueError, match="^prior"):
         trace_risk.certify(P, H, 4, bad)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-6, 1e3])
+def test_trace_of_any_matrix_within_the_error(off):
+    """Rounding alone, a small error and one larger than M: a term for each."""
+    rng = np.random.default_rng(6)
+    M, S = rng.normal(size=(100, 4, 4)), prior(4)
+    S[0, 1:] = S[1:, 0] = 0.0
+    far = M * (1 + off)
+    error = np.array([float(np.sum((exactly(far[n] - M[n])) ** 2)) ** 0.5 for n in range(100)])
+    value, slack = trace_risk.trace(far, (error + 1e-15 * (off > 0)) * (1 + 1e-12), S)
+    for n in range(100):
+        true = np.trace(exactly(M[n]) @ exactly(S) @ exactly(M[n]).T) / 4
+        assert abs(Fraction(value[n]) - true) <= Fraction(slack[n])
