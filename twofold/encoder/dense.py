@@ -24,6 +24,8 @@ class DenseSystem:
     H: Float[np.ndarray, "N r r"]
     d: Float[np.ndarray, "N r"]
     U: Float[np.ndarray, "K r"] | None = None
+    asymmetry: float = 0.0
+    """Largest |H - H'| over largest |H| that the encoder averaged away, rounding-sized."""
 
     def __post_init__(self) -> None:
         H, d = batch(self.H, self.d)

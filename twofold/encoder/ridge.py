@@ -30,15 +30,19 @@ class Ridge:
 
     def __call__(self, prompt: Mapping[str, Any]) -> DenseSystem:
         """The system of every prompt."""
-        return DenseSystem(*normal_equations(prompt, self.ridge))
+        H, c = normal_equations(prompt, self.ridge)
+        return DenseSystem(H, c, asymmetry=averaged(prompt))
 
 
 def normal_equations(
     prompt: Mapping[str, Any], ridge: float = 0.0
 ) -> tuple[Float[np.ndarray, "N K K"], Float[np.ndarray, "N K"]]:
-    """``(H, c)`` with the ridge added: from H, d where the prompt has them, else from X, y."""
+    """``(H, c)`` with the ridge added: from H, d where the prompt has them, else from X, y.
+
+    H is symmetric: an asymmetry of rounding's size is averaged away, a larger one is refused.
+    """
     if _has(prompt, "H", "d"):
-        H, c = batch(prompt["H"], prompt["d"])
+        H, c = batch(inputs.symmetric("H", prompt["H"], finite=False), prompt["d"])
     elif _has(prompt, "X", "y"):
         H, c = _moments(prompt["X"], prompt["y"])
     else:
@@ -53,6 +57,14 @@ def estimate(prompt: Mapping[str, Any], ridge: float = 0.0) -> Float[np.ndarray,
     return finite numbers for it.
     """
     return Ridge(ridge)(prompt).exact()
+
+
+def averaged(prompt: Mapping[str, Any]) -> float:
+    """The largest relative asymmetry of a given H, all of which was averaged away; 0 from X, y."""
+    if not _has(prompt, "H", "d"):
+        return 0.0
+    gap = inputs.asymmetry(inputs.square("H", prompt["H"], finite=False))
+    return float(np.max(gap, initial=0.0, where=~np.isnan(gap)))
 
 
 def penalty(ridge: Any) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from twofold.encoder.dense import DenseSystem
-from twofold.encoder.ridge import normal_equations, penalty
+from twofold.encoder.ridge import averaged, normal_equations, penalty
 from twofold.rigor import inputs
 
 
@@ -38,7 +38,8 @@ class Subspace:
         inputs.real("U", self.U, shape=(H.shape[-1], None))
         with np.errstate(invalid="ignore", over="ignore"):
             A = self.U.T @ (H @ self.U)
-            return DenseSystem(0.5 * (A + np.swapaxes(A, 1, 2)), c @ self.U, self.U)
+            A = 0.5 * (A + np.swapaxes(A, 1, 2))
+            return DenseSystem(A, c @ self.U, self.U, averaged(prompt))
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def write_report(anatomy: Anatomy | None, proofs: Sequence[Certificate], path: s
         }
         findings = Findings(
             tables=[_means(anatomy)], figures=[_spread(anatomy)], certificates=proofs,
-            notes=[f"{n} tasks not split: {why}" for why, n in anatomy.why_silent().items()],
+            notes=anatomy.notes,
         )  # fmt: skip
     used = bibliography.cited(c.reference for c in proofs)
     references = "".join(f"<li>{text(bibliography.sentence(e))}" for e in used.values())
