@@ -91,6 +91,15 @@ class Anatomy:
         path = getattr(self.decoder, "iterates", None)
         return None if path is None or self.systems is None else np.asarray(path(self.systems))
 
+    @property
+    def notes(self) -> list[str]:
+        """What was changed in the numbers on their way in, and which tasks could not be split."""
+        narrow = {name: came for name, came in self.dtypes.items() if came != "float64"}
+        said = [f"{name} came as {came} and was upcast exactly" for name, came in narrow.items()]
+        if gap := getattr(self.systems, "asymmetry", 0.0):
+            said.append(f"H was symmetric only to {gap:.1e} of its largest entry: symmetrised")
+        return said + [f"{n} silent of {len(self)}: {w}" for w, n in self.why_silent().items()]
+
     def why_silent(self) -> dict[str, int]:
         """Each reason for not splitting a row, with the number of rows."""
         reasons = [text for text in self.reason if text]
@@ -102,7 +111,7 @@ class Anatomy:
         lines += [f"{'mean of':<12}" + "".join(f"{name:>14}" for name in PARTS)]
         for norm, means in self.conventions.items():
             lines.append(f"{norm:<12}" + "".join(f"{means[name]:>14.6e}" for name in PARTS))
-        lines += [f"{count} silent: {text}" for text, count in self.why_silent().items()]
+        lines += self.notes
         return "\n".join(lines)
 
 
@@ -125,12 +134,13 @@ def take_apart(
     truth = inputs.real("truth", tasks.truth, ndim=2, finite=False)
     if 0 in truth.shape:
         raise ValueError(f"truth: expected at least one task and coordinate, got {truth.shape}")
+    _refuse_fitted(tasks.ids, encoder=model.encoder, decoder=model.decoder, reference=reference)
     code = foreign.function("encoder", model.encoder)(tasks.prompt)
     output = foreign.function("decoder", model.decoder)(code)
     if isinstance(code, System):
         parts = _through_system(code, output, truth.shape, reference)
     else:
-        parts = _through_code(code, output, truth.shape, reference, tasks.ids)
+        parts = _through_code(code, output, truth.shape, reference)
     metric = metric_matrix(tasks.metric, truth.shape[1])
     return _assemble(parts, truth, metric, _scale(tasks.scale), tasks.ids, model.decoder)
 
@@ -177,21 +187,24 @@ def _enclosure(
     return solution, radius
 
 
-def _through_code(
-    code: Any, output: Any, shape: tuple[int, int], reference: Any, ids: Any
-) -> dict[str, Any]:
+def _through_code(code: Any, output: Any, shape: tuple[int, int], reference: Any) -> dict[str, Any]:
     """The answer and the best answer when the encoder returned an array of codes."""
     array, code_type = foreign.array("encoder output", code)
     if array.ndim == 0 or len(array) != shape[0]:
         raise ValueError(f"encoder output: expected {shape[0]} rows, got shape {array.shape}")
     answer, answer_type = foreign.array("decoder output", output, shape=shape)
-    seen = getattr(reference, "ids", None)
-    shared = 0 if seen is None or ids is None else len(np.intersect1d(seen, ids))
-    if shared:
-        raise ValueError(f"reference: {shared} of its tasks are judged here; fit it on others")
     types = {"code": code_type, "answer": answer_type}
     out = {"answer": answer, "encoded": _finite(array), "dtypes": types}
     return out | _referred(code, shape, reference, NO_REFERENCE)
+
+
+def _refuse_fitted(ids: Any, **parts: Any) -> None:
+    """A part that names the tasks it was fitted on, by ``ids``, is not judged on any of them."""
+    for name, part in parts.items():
+        seen = getattr(part, "ids", None)
+        shared = 0 if seen is None or ids is None else len(np.intersect1d(seen, ids))
+        if shared:
+            raise ValueError(f"{name}: {shared} of its tasks are judged here; fit it on others")
 
 
 def _referred(code: Any, shape: tuple[int, int], reference: Any, why: str) -> dict[str, Any]:
