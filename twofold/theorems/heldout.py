@@ -49,7 +49,8 @@ def share(delta: Any, family: Any = 1) -> float:
     value = float(inputs.real("delta", delta, ndim=0))
     if not SMALLEST_DELTA <= value < 1:
         raise ValueError(f"delta: expected a probability in [1e-300, 1), got {delta!r}")
-    each = value / inputs.whole("family", family, low=1)
+    family = inputs.whole("family", family, low=1)
+    each = value / family if family < 2**1000 else 0.0
     if family > 1:
         each = math.nextafter(each, 0.0)
     if each < SMALLEST_DELTA:
