@@ -5,6 +5,8 @@ import importlib
 import inspect
 import io
 import re
+import subprocess
+import sys
 from itertools import zip_longest
 from pathlib import Path
 
@@ -195,6 +197,17 @@ def test_every_command_has_its_line():
     for command in cli.app.registered_commands:
         name = command.name or command.callback.__name__
         assert f"`twofold {name}" in TEXT[DOCS / "rooms" / "cli.md"]
+
+
+def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr
+    built = [page.read_text("utf-8") for page in tmp_path.rglob("*.html")]
+    assert len(built) >= len(PAGES) - 1
+    fetched = re.compile(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=.?(?:https?:)?//")
+    assert fetched.search('<link href="https://a.b/c.css">')
+    assert not [page for page in built if fetched.search(page)]
 
 
 def test_the_site_is_offline():
