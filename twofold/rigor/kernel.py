@@ -19,7 +19,17 @@ from numba import njit, prange
 
 from twofold.rigor.ieee import is_ieee
 from twofold.rigor.lanczos import top_eigenvalue
-from twofold.rigor.loops import add_scaled_abs, gather, largest, product, product_sums, total
+from twofold.rigor.loops import (
+    LINE,
+    add_scaled_abs,
+    aligned,
+    copied,
+    gather,
+    largest,
+    product,
+    product_sums,
+    total,
+)
 
 # columns of the table of parts, one row per matrix
 TAU, GRAM, FACTOR, DIAGONAL, EXPONENT, SOUND, ROWS, COLUMNS, CORNER = range(9)
@@ -59,8 +69,9 @@ def gram(C, G):
     for i in range(n):
         for k in range(n):
             column[k] = C[k, i]
-        G[i, i:] = 0.0
-        gather(G[i], i, C, column, n)
+        first = i - i % LINE
+        G[i, first:] = 0.0
+        gather(G[i], first, C, column, n)
         add_scaled_abs(sums, 0, total(C[i], 0), C[i])
     for i in range(n):
         for j in range(i):
@@ -74,14 +85,16 @@ def cholesky(G, tau, R):
     n = G.shape[0]
     column, sums, diagonal = np.empty(n), np.zeros(n), 0.0
     for j in range(n):
-        row = R[j]
+        row, first = R[j], j - j % LINE
+        row[first:j] = 0.0
         for i in range(j, n):
             row[i] = -G[j, i]
         row[j] = tau - G[j, j]
         diagonal = max(diagonal, row[j])
         for k in range(j):
             column[k] = -R[k, j]
-        gather(row, j, R, column, j)
+        gather(row, first, R, column, j)
+        row[first:j] = 0.0
         if not row[j] > 0.0:
             return math.nan, diagonal
         root = math.sqrt(row[j])
@@ -103,7 +116,7 @@ def examine(C, start, guess, part, probe):
     if not (0.0 < top < math.inf):
         part[GRAM], part[FACTOR], part[DIAGONAL] = 0.0, 0.0, 0.0
         return
-    G, R = np.empty((n, n)), np.empty((n, n))
+    G, R = aligned(n), aligned(n)
     part[GRAM] = gram(C, G)
     theta = guess if guess > 0.0 else top_eigenvalue(G, start)
     part[TAU] = math.nan
@@ -119,7 +132,7 @@ def examine(C, start, guess, part, probe):
 def norm_parts(T, start, guess, parts, probe):
     """Parts of ||T_n||_2 for every matrix; guess[n] > 0 replaces Lanczos."""
     for row in prange(T.shape[0]):
-        examine(T[row].copy(), start, guess[row], parts[row], probe)
+        examine(copied(T[row]), start, guess[row], parts[row], probe)
 
 
 @njit(cache=True, fastmath=False)
@@ -135,7 +148,7 @@ def contraction_part(P, H, T, start, guess, part, probe):
         corner = max(corner, abs(row[i]))
     part[CORNER] = corner
     part[ROWS], part[COLUMNS] = product_sums(P, H)
-    examine(T.copy(), start, guess, part, probe)
+    examine(copied(T), start, guess, part, probe)
 
 
 @njit(cache=True, fastmath=False, parallel=True)
@@ -144,9 +157,11 @@ def contraction_parts(P, H, start, guess, parts, C, probe):
     n = H.shape[1]
     for row in prange(H.shape[0]):
         index = np.int64(row)
-        T = C[index] if C.shape[0] > 0 else np.empty((n, n))
-        left, part = P[index % P.shape[0]], parts[index]
-        contraction_part(left, H[index], T, start, guess[index], part, probe)
+        T, part = aligned(n), parts[index]
+        left, right = copied(P[index % P.shape[0]]), copied(H[index])
+        contraction_part(left, right, T, start, guess[index], part, probe)
+        if C.shape[0] > 0:
+            C[index] = T
 
 
 @njit(cache=True, fastmath=False, parallel=True)
@@ -155,7 +170,7 @@ def product_parts(A, B, start, guess, parts, C, probe):
     for row in prange(B.shape[0]):
         product(A[row], B[row], C[row])
         parts[row, ROWS], parts[row, COLUMNS] = product_sums(A[row], B[row])
-        examine(C[row].copy(), start, guess[row], parts[row], probe)
+        examine(copied(C[row]), start, guess[row], parts[row], probe)
 
 
 def table(N: int) -> Float[np.ndarray, "N 9"]:
