@@ -41,7 +41,7 @@ def population_gap(A: arb_mat, B: arb_mat, one: Frame, two: Frame) -> tuple[arb,
 def residual(A: arb_mat, B: arb_mat, one: Frame, two: Frame) -> tuple[arb, arb]:
     """||A V - V M|| over lambda_min(M) - lambda_{r+1}, M = V'AV."""
     M = two.V.transpose() * A * two.V
-    lift = frobenius(M).upper()
+    lift = 2 * frobenius(M).upper()
     least = lift - norm(eye(M.nrows()) * lift - M)
     return norm(A * two.V - two.V * M), least - one.after
 

@@ -95,8 +95,11 @@ def rayleigh(G: arb_mat, top: arb) -> arb:
     v = matrix(np.linalg.eigh(floats)[1][:, -1])
     for _ in range(ctx.prec // 128 - 1):
         shift = inner(v, G * v) / inner(v, v) * (1 + arb(2) ** -60)
-        v = solve(eye(G.nrows()) * shift - G, v)
-        v = (v / max(abs(x).upper() for x in v.entries())).mid()
+        try:
+            sharper = solve(eye(G.nrows()) * shift - G, v)
+        except Undecided:
+            break
+        v = (sharper / max(abs(x).upper() for x in sharper.entries())).mid()
     return inner(v, G * v) / inner(v, v)
 
 

@@ -1,0 +1,224 @@
+"""One certificate of each kind that is redone, with its inputs: random, attained and hard ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from twofold.certificate import fingerprint
+from twofold.measures.squared_error import split
+from twofold.theorems import (
+    davis_kahan,
+    decoder_bound,
+    encoder_rate,
+    excess_risk,
+    factor_two,
+    nonclosure,
+    power,
+    resolvent,
+    richardson,
+    ridge_bias,
+    risk_decomposition,
+    subspace_floor,
+    trace_risk,
+    tracking,
+)
+from twofold.training import trajectory
+
+FORMS = ("separation", "population gap", "residual")
+
+
+def symmetric(A):
+    return (A + np.swapaxes(A, -1, -2)) / 2
+
+
+def definite(rng, N, K, condition=10.0):
+    Q = np.linalg.qr(rng.standard_normal((N, K, K)))[0]
+    return symmetric((Q * np.geomspace(1, 1 / condition, K)) @ np.swapaxes(Q, 1, 2))
+
+
+def iteration(rng, flavour, N=6, K=5, depth=6):
+    H, d = definite(rng, N, K), rng.standard_normal((N, K))
+    P = 0.9 * np.eye(K) + 0.1 * rng.standard_normal((K, K))
+    if flavour == "attained":
+        H, P = np.broadcast_to(0.7 * np.eye(K), H.shape).copy(), 0.3 * np.eye(K)
+    if flavour == "hard":
+        H, d = 1e60 * definite(rng, N, K, 1e8), 1e-60 * d
+        P = np.array([*np.linalg.inv(H[: N // 2]), *rng.standard_normal((N - N // 2, K, K)) / 1e60])
+    return {"P": P, "H": H, "d": d, "depth": np.int64(depth)}
+
+
+def anatomy(rng, flavour, N=8, K=4):
+    truth = rng.standard_normal((N, K)) * 10.0 ** rng.uniform(-3, 3, (N, 1))
+    best = truth * (1 + 0.1 * rng.standard_normal((N, K)))
+    answer = best + 0.1 * rng.standard_normal((N, K)) * truth
+    S = None if flavour == "hard" else definite(rng, 1, K)[0]
+    if flavour == "attained":
+        truth, best, answer = np.zeros((N, K)), np.ones((N, K)), np.full((N, K), 2.0)
+    return answer, best, truth, S, 1 / K
+
+
+class Split:
+    """As much of an anatomy as its theorems read."""
+
+    def __init__(self, answer, best, truth, metric, scale):
+        self.answer, self.best, self.truth, self.metric = answer, best, truth, metric
+        self.scale, self.parts = scale, split(answer, best, truth, metric, scale)
+        self.applies, self.reason = np.ones(len(truth), bool), ("",) * len(truth)
+
+    def __len__(self):
+        return len(self.truth)
+
+
+def split_case(rule):
+    def make(rng, flavour):
+        answer, best, truth, S, scale = anatomy(rng, flavour)
+        metric = np.zeros(0) if S is None else S
+        given = {"answer": answer, "best": best, "truth": truth, "metric": metric}
+        return rule.certify(Split(answer, best, truth, S, scale)), given | {"scale": scale}
+
+    return make
+
+
+def iterated_case(prove):
+    def make(rng, flavour):
+        given = iteration(rng, flavour)
+        return prove(**given), given
+
+    return make
+
+
+def batch_case(prove):
+    def make(rng, flavour):
+        given = iteration(rng, flavour)
+        sigma = np.eye(5) if flavour == "attained" else definite(rng, 1, 5)[0]
+        proof = prove(**given, sigma=sigma)
+        given |= {"sigma": sigma}
+        return replace(proof, source=fingerprint(*given.values())), given
+
+    return make
+
+
+def trace_case(rng, flavour):
+    given = {k: v for k, v in iteration(rng, flavour).items() if k != "d"}
+    prior = definite(rng, 1, 5)[0] if flavour == "random" else np.linspace(0.1, 1, 5)
+    return trace_risk.certify(**given, prior=prior), given | {"prior": prior}
+
+
+def tracking_case(rng, flavour, N=5, S=6, m=3, r=4):
+    E0, D = rng.standard_normal((N, m, r)), rng.standard_normal((N, S, m, r))
+    C = symmetric(rng.standard_normal((N, S, r, r)))
+    if flavour == "attained":
+        D = 0 * D
+    if flavour == "hard":
+        E0, C, D = 1e40 * E0, 10 * C[:, :1], 1e-40 * D[:, :1]
+    return tracking.certify(E0, C, D, eta=0.3), {"eta": 0.3, "E0": E0, "C": C, "D": D}
+
+
+def excess_case(rng, flavour, N=6, m=3, K=4):
+    C, star = definite(rng, N, K), rng.standard_normal((N, m, K))
+    P = star + 10.0 ** (-6 if flavour == "hard" else 0) * rng.standard_normal((N, m, K))
+    given = {"P": P, "P_star": star, "C": C, "B": star @ C}
+    return excess_risk.certify(*given.values()), given
+
+
+def subspace_case(rng, flavour, N=6, K=7, r=3):
+    U = np.linalg.qr(rng.standard_normal((N, K, r)))[0]
+    star = np.linalg.qr(rng.standard_normal((K, r)))[0]
+    X, Z = definite(rng, 1, K)[0], definite(rng, 1, r)[0]
+    if flavour == "attained":
+        X, Z = 2 * np.eye(K), 3 * np.eye(r)
+    if flavour == "hard":
+        U = np.broadcast_to(star, U.shape) + 1e-9 * U
+    return subspace_floor.certify(U, star, X, Z), {
+        "U": U, "U_star": star, "sigma_x": X, "sigma_z": Z}  # fmt: skip
+
+
+def pair_case(rng, flavour):
+    x, y = rng.uniform(0, 2.2, (2, 30))
+    if flavour == "hard":
+        x, y = x * 1e-50, y * 1e50
+    return nonclosure.certify(x, y), {"x": x, "y": y}
+
+
+def ridge_case(rng, flavour, N=6, r=4):
+    H, z = definite(rng, N, r, 1e7 if flavour == "hard" else 10.0), rng.standard_normal((N, r))
+    return ridge_bias.certify(H, z, 0.1), {"H": H, "z": z, "ridge": 0.1}
+
+
+def resolvent_case(which):
+    def make(rng, flavour, N=5, K=4):
+        H = definite(rng, 1, K, 1e5 if flavour == "hard" else 10.0)[0]
+        D = symmetric(rng.standard_normal((N, K, K)))
+        D *= 0.4 * np.linalg.eigvalsh(H)[0] / np.linalg.norm(D, 2, axis=(1, 2))[:, None, None]
+        if flavour == "attained":
+            H, D = np.diag([4.0, 3, 2, 1]), np.zeros((N, K, K))
+            D[:, 3, 3] = -np.linspace(0.1, 0.9, N)
+        given = {"H_M": H + D, "H_inf": H}
+        return resolvent.certify(**given)[which], given
+
+    return make
+
+
+def rate_case(rng, flavour, K=4, r=3):
+    steps = np.array([0, 1, 2, 5, 30, 1000, 10**6])
+    C = 0.7 * np.eye(r) if flavour == "attained" else definite(rng, 1, r)[0]
+    eta = 1.9 if flavour == "hard" else 0.5
+    G, B = rng.standard_normal((2, K, r))
+    path = trajectory.encoder(G, C, B, eta=eta, steps=steps)
+    return encoder_rate.certify(path), {
+        "s": path.s, "modes": path.modes, "values": path.basis.values, "eta": eta}  # fmt: skip
+
+
+def angle_case(form):
+    def make(rng, flavour, N=4, K=6, r=2):
+        values = np.array([3.0, 2, 0.5, 0.4, 0.3, 0.3])
+        Q = np.linalg.qr(rng.standard_normal((K, K)))[0]
+        sigma = symmetric((Q * values) @ Q.T)
+        estimate = sigma + 0.1 * symmetric(rng.standard_normal((N, K, K)))
+        if flavour == "hard":
+            estimate = sigma + 1e-7 * symmetric(rng.standard_normal((N, K, K)))
+        if flavour == "attained":
+            angle, r = np.linspace(0.1, 0.7, N), 1
+            sigma = np.diag([1.0, -1.0])
+            c, s = np.cos(2 * angle), np.sin(2 * angle)
+            estimate = np.array([[c * c, c * s], [c * s, s * s - 1]]).transpose(2, 0, 1)
+            estimate = np.array([[c, s], [s, -c]]).transpose(2, 0, 1).copy()
+        given = {"sigma": sigma, "estimate": estimate, "rank": np.int64(r)}
+        return davis_kahan.certify(sigma, estimate, r)[FORMS.index(form)], given
+
+    return make
+
+
+CASES = {
+    "Richardson identity": iterated_case(richardson.certify_identity),
+    "Richardson rate": iterated_case(richardson.certify),
+    "Power bound": iterated_case(power.certify),
+    "Decoder bound": batch_case(decoder_bound.certify),
+    "Decoder bound, power": batch_case(decoder_bound.certify_power),
+    "Trace risk": trace_case,
+    "tracking": tracking_case,
+    "excess_risk": excess_case,
+    "risk decomposition": split_case(risk_decomposition),
+    "factor two": split_case(factor_two),
+    "subspace floor": subspace_case,
+    "nonclosure": pair_case,
+    "ridge bias": ridge_case,
+    "resolvent expansion": resolvent_case(0),
+    "resolvent bound": resolvent_case(1),
+    "encoder_rate": rate_case,
+    **{f"Davis-Kahan, {form}": angle_case(form) for form in FORMS},
+}
+
+
+def made(name, flavour="random", seed=0):
+    """(the record that the package writes, the inputs it was made from)."""
+    proof, given = CASES[name](np.random.default_rng(seed), flavour)
+    arrays = {k: np.asarray(v if np.ndim(v) or k in ("depth", "rank") else float(v))
+              for k, v in given.items()}  # fmt: skip
+    return proof.to_json(), arrays
+
+
+@pytest.fixture
+def make():
+    return made
