@@ -54,7 +54,6 @@ def test_every_place_named_exists(name):
         assert name in STUDIES or name == "context"
 
 
-@pytest.mark.xfail(strict=True, reason="studies still to be written; then drop this mark")
 def test_every_study_that_decides_a_claim_now_is_registered():
     assert STUDIES <= set(studies.names())
 

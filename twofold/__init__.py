@@ -38,7 +38,24 @@ _NAMES = {
     "take_apart": "anatomy",
     "write_report": "report",
 }
-__all__ = sorted([*_ROOMS, *_NAMES])
+__all__ = [
+    "Anatomy",
+    "Certificate",
+    "EncoderDecoder",
+    "Law",
+    "System",
+    "Tasks",
+    "certify",
+    "decoder",
+    "encoder",
+    "measures",
+    "rigor",
+    "take_apart",
+    "tasks",
+    "theorems",
+    "training",
+    "write_report",
+]
 
 
 def __getattr__(name: str) -> Any:

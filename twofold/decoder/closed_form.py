@@ -16,8 +16,8 @@ def answer(
     P: np.ndarray, H: np.ndarray, x_dagger: np.ndarray, depth: int
 ) -> Float[np.ndarray, "N K"]:
     """x_L of every system, through one power of I - P H."""
-    P, H, x_dagger = inputs.systems(P, H, x_dagger, finite=False)
-    assert x_dagger is not None
+    P, H, x = inputs.systems(P, H, x_dagger, finite=False)
+    assert x is not None
     with np.errstate(over="ignore", invalid="ignore"):
         power = np.linalg.matrix_power(np.eye(H.shape[-1]) - P @ H, inputs.whole("depth", depth))
-        return x_dagger - (power @ x_dagger[..., None])[..., 0]
+        return x - (power @ x[..., None])[..., 0]
