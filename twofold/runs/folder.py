@@ -20,13 +20,22 @@ from twofold.runs import codec, settings
 from twofold.store import files, frames, tensors
 
 SCHEMA = "twofold.run/1"
+_KEYS = {"hash", "code", "settings", "versions", "studies", "summaries"}
 _LIBRARIES = ("numpy", "scipy", "numba", "python-flint", "pyarrow", "safetensors", "altair")
 
 
+def place(out: Path, chosen: Mapping[str, Any]) -> Path:
+    """Where the run with these settings is kept."""
+    return Path(out) / settings.config_hash(chosen)
+
+
 def create(out: Path, chosen: Mapping[str, Any]) -> Path:
-    """The folder of the run with these settings: a new one, or the one to be resumed."""
-    digest = settings.config_hash(chosen)
-    folder = Path(out) / digest
+    """The folder of the run with these settings: a new one, or the one to be resumed.
+
+    Whoever writes there holds its lock, or two new runs would begin the manifest one after another.
+    """
+    folder = place(out, chosen)
+    digest = folder.name
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / "manifest.json").exists():
         if read_manifest(folder)["hash"] != digest:
@@ -44,6 +53,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     manifest = files.read_json(path)
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise ValueError(f"{path} is not a {SCHEMA} manifest")
+    if missing := _KEYS - set(manifest):
+        raise ValueError(f"{path} has no {', '.join(sorted(missing))}; it is not one of ours")
+    for shelf in (manifest["studies"], manifest["summaries"]):
+        if not (isinstance(shelf, dict) and all(isinstance(x, dict) for x in shelf.values())):
+            raise ValueError(f"{path} does not name its artifacts with their digests")
     return manifest
 
 
@@ -86,7 +100,7 @@ def load(folder: Path, study: str) -> Findings:
         raise ValueError(f"{folder} has no finished study {study!r}")
     if bad := tampered(folder, artifacts):
         raise ValueError(f"{folder}: {', '.join(bad)} missing or changed since it was written")
-    record = files.read_json(folder / f"{study}.json")
+    record = files.read_json(files.inside(folder, f"{study}.json"))
     arrays: dict[str, np.ndarray] = {}
     if f"{study}.safetensors" in artifacts:
         arrays = tensors.read(folder / f"{study}.safetensors")

@@ -29,8 +29,9 @@ def run(
     listen: Callable[[Progress], None] = lambda progress: None,
 ) -> Path:
     """Run every study that is not finished yet and return the run's folder."""
-    folder = run_folder.create(out, settings)
+    folder = run_folder.place(out, settings)
     with files.locked(folder):
+        run_folder.create(out, settings)
         waiting = [s for s in studies if not run_folder.finished(folder, s.name)]
         spent, budgeted = 0.0, 0.0
         for study in studies:

@@ -88,7 +88,8 @@ def locked(folder: Path) -> Iterator[None]:
     import fcntl
 
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "a+") as handle:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    with open(os.open(folder / ".lock", flags, 0o666), "r+b", buffering=0) as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
