@@ -83,9 +83,10 @@ class Certificate:
         """What ``value`` is compared with: bound and rounding together, rounded outwards."""
         if self.kind == "identity":
             return self.bound
-        if self.side == "lower":
-            return np.nextafter(self.bound - self.rounding, -np.inf)
-        return np.nextafter(self.bound + self.rounding, np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.side == "lower":
+                return np.nextafter(self.bound - self.rounding, -np.inf)
+            return np.nextafter(self.bound + self.rounding, np.inf)
 
     @property
     def verdict(self) -> np.ndarray:
@@ -103,7 +104,7 @@ class Certificate:
         small, large = self.value, self.bound
         if self.side == "lower":
             small, large = large, small
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratio = np.where((small == 0) & (large == 0), 1.0, small / large)
         return np.where(self.verdict == "silent", np.nan, ratio)
 
