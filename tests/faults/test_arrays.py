@@ -14,6 +14,7 @@ from twofold.theorems import (
     betting,
     covariance_rate,
     davis_kahan,
+    decoder_bound,
     excess_risk,
     finite_task,
     mp_window,
@@ -23,6 +24,7 @@ from twofold.theorems import (
     ridge_bias,
     subspace_floor,
     tail,
+    trace_risk,
     tracking,
 )
 from twofold.theorems import richardson as rate
@@ -66,6 +68,13 @@ ENTRIES = {
     "identity": Entry(rate.certify_identity, {"H": H, "d": d}, {"P": P}, {"depth": 5}),
     "rate": Entry(rate.certify, {"H": H, "d": d}, {"P": P}, {"depth": 5}),
     "power": Entry(power.certify, {"H": H, "d": d}, {"P": P}, {"depth": 5}),
+    "trace_risk": Entry(trace_risk.certify, {"H": H}, {"P": P, "prior": S}, {"depth": 5}),
+    "decoder_bound": Entry(
+        decoder_bound.certify, {}, {"P": P, "H": H, "d": d, "sigma": S}, {"depth": 5}
+    ),
+    "decoder_power": Entry(
+        decoder_bound.certify_power, {}, {"P": P, "H": H, "d": d, "sigma": S}, {"depth": 5}
+    ),
     "resolvent": Entry(resolvent.certify, {"H_M": H}, {"H_inf": S}),
     "davis_kahan": Entry(davis_kahan.certify, {"estimate": H}, {"sigma": S}, {"rank": 2}),
     "covariance_rate": Entry(
@@ -135,19 +144,24 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-@pytest.mark.parametrize(("name", "arg"), EACH)
+NONE_IS_MEANT = [("trace_risk", "prior"), ("decoder_bound", "sigma"), ("decoder_power", "sigma"),
+                 ("ridge", "X"), ("ridge", "y")]  # the last two are refused as a prompt  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "arg", "kind"),
+    [(*e, k) for e in EACH for k in REFUSED if k != "None" or e not in NONE_IS_MEANT],
+)
 def test_what_is_no_array_of_real_numbers_is_refused_by_name(name, arg, kind):
-    if (name, kind) == ("ridge", "None"):
-        pytest.skip("a prompt without X or y is refused as a prompt")
     with pytest.raises(ValueError, match=f"^{ALIAS.get(arg, arg)}: "):
         called(name, **{arg: REFUSED[kind](given(name, arg))})
 
 
-@pytest.mark.parametrize(("name", "arg"), [(n, a) for n, a in EACH if given(n, a).ndim > 1])
+@pytest.mark.parametrize(
+    ("name", "arg"),
+    [(n, a) for n, a in EACH if given(n, a).ndim > 1 and (n, a) != ("ridge", "X")],
+)
 def test_a_shape_that_does_not_fit_the_others_is_refused(name, arg):
-    if (name, arg) == ("ridge", "X"):
-        pytest.skip("any number of columns is a prompt")
     with pytest.raises(ValueError, match="(expected|no square)"):
         called(name, **{arg: given(name, arg)[..., :-1]})
 

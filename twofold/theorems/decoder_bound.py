@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from twofold.certificate import Certificate, certificate, fingerprint
 from twofold.decoder.enclosure import Dagger, Enclosed, enclosed
-from twofold.rigor import contraction_upper, norm2_upper, power_upper
+from twofold.rigor import contraction_upper, inputs, norm2_upper, power_upper
 from twofold.rigor.roundoff import THETA, gamma, up
 from twofold.theorems.richardson import rate_power
 from twofold.theorems.trace_risk import covariance
@@ -39,7 +39,8 @@ def certify(
     """
     known = known or enclosed(P, H, d, depth, dagger)
     factor = rate_power(contraction_upper(P, H), depth)
-    source = fingerprint(P, H, d, np.int64(depth), np.eye(1) if sigma is None else sigma)
+    weight = np.eye(1) if sigma is None else inputs.real("sigma", sigma)
+    source = fingerprint(P, H, d, np.int64(depth), weight)
     return of_batch("Decoder bound", STATEMENT, factor, known, sigma, source)
 
 
@@ -49,7 +50,8 @@ def certify_power(
 ) -> Certificate:  # fmt: skip
     """The same with the norm of the power."""
     known = known or enclosed(P, H, d, depth, dagger)
-    source = fingerprint(P, H, d, np.int64(depth), np.eye(1) if sigma is None else sigma)
+    weight = np.eye(1) if sigma is None else inputs.real("sigma", sigma)
+    source = fingerprint(P, H, d, np.int64(depth), weight)
     factor = power_upper(P, H, depth)
     return of_batch("Decoder bound, power", POWER, factor, known, sigma, source)
 

@@ -30,6 +30,8 @@ def risk(
 ) -> tuple[Float[np.ndarray, " N"], Slack]:
     """(tr(T^L S T^L') / K per H, a bound of its rounding); no prior means S = I."""
     P, H, _ = inputs.systems(P, H, finite=False)
+    if not H.size:
+        raise ValueError(f"H: expected at least one system, got shape {H.shape}")
     growth = power_growth(P, H, inputs.whole("depth", depth))
     start = np.broadcast_to(np.eye(H.shape[1]), H.shape).copy()
     return trace(*transport(P, H, start, depth, growth), covariance("prior", prior, H.shape[1]))
@@ -84,8 +86,8 @@ def certify(
     P: np.ndarray, H: np.ndarray, depth: int, prior: np.ndarray | None = None
 ) -> Certificate:
     """The gap between both routes, per H."""
-    source = fingerprint(P, H, np.int64(depth), np.eye(1) if prior is None else prior)
     (one, a), (two, b) = risk(P, H, depth, prior), risk_by_powers(P, H, depth, prior)
+    source = fingerprint(P, H, np.int64(depth), np.eye(1) if prior is None else prior)
     with np.errstate(invalid="ignore", over="ignore"):
         gap, rounding = np.abs(one - two), up(a + b + 2.0**-52 * np.abs(one - two), 3)
     return identity(
