@@ -72,8 +72,8 @@ def positive(A: arb_mat) -> bool | None:
 
 
 def euclidean(v: arb_mat) -> arb:
-    """||v||_2 of a column."""
-    square = sum((v[i, 0] ** 2 for i in range(v.nrows())), arb(0))
+    """||v||_2 of a column. (``v ** 2`` of a ball around 0 is NaN; v * v is not.)"""
+    square = sum((v[i, 0] * v[i, 0] for i in range(v.nrows())), arb(0))
     return square.nonnegative_part().sqrt()
 
 
