@@ -80,7 +80,7 @@ def _data(item: Figure) -> str:
     every = max(1, -(-len(rows) // SHOWN_ROWS))
     shown = [[number(cell, 6) for cell in row] for row in rows[::every]]
     link = base64.b64encode(to_csv(columns, rows).encode()).decode()
-    more = f" (every {every}th of {len(rows)} rows)" if every > 1 else ""
+    more = f" (one row in {every} of {len(rows)})" if every > 1 else ""
     download = (
         f'<a download="{text(item.name)}.csv" href="data:text/csv;base64,{link}">'
         "all rows as CSV</a>"

@@ -47,7 +47,8 @@ def order_parameters(config: Settings) -> Findings:
     entropy = overlaps.overlap_entropy(panels.weights(run))
     spread = Panel("entropy of the overlaps", panels.S, Axis("H(Ω) / log r"), [
         Series("entropy", run.times, entropy, role="observed")])  # fmt: skip
-    return Findings(figures=[Figure("order", "Order parameters", SHOWN, [state, spread])],
+    four = [state, spread, panels.latent_window(run), panels.prompt_aspect(run)]
+    return Findings(figures=[Figure("order", "Order parameters", SHOWN, four)],
                     notes=[panels.NOTE])  # fmt: skip
 
 
@@ -55,7 +56,10 @@ SEEN = (
     "The encoder's floor stays while the decoder's error falls, and the cross term stays above it; "
     "the decoder tracks an oracle that moves with the subspace."
 )
-SHOWN = "Spectra, overlaps and effective ranks along the run; none depends on coordinates."
+SHOWN = (
+    "Effective rank, contraction and overlaps along the run, none of which depends on coordinates. "
+    "Below: the whitened latent systems lie in the Marchenko-Pastur window of r/M at every s, M."
+)
 FIGURE_4 = Study("001-figure-4", "Encoder and decoder: detailed diagnostics", "cross term",
                  "001 §12.4.", Settings(), detailed, cost=1)  # fmt: skip
 FIGURE_7 = Study("001-figure-7", "Online encoder and decoder training", "cross term",

@@ -1,10 +1,14 @@
 """Panels on the low-rank encoder-decoder run; several figures of seeds 000 and 001 share them."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from twofold.findings import Axis, Panel, Series
-from twofold.measures import overlaps
+from twofold.measures import marchenko_pastur, overlaps, spectra
 from twofold.studies.lowrank_run import Run
+from twofold.tasks import laws, samplers
 from twofold.training import triangular
 
 S = Axis("outer time s", "steps")
@@ -56,3 +60,43 @@ def overlap(run: Run) -> Panel:
         Series(f"mode {i + 1}", run.times, share[:, i], role=roles[i % 4])
         for i in range(share.shape[1])
     ])  # fmt: skip
+
+
+def latent_window(run: Run) -> Panel:
+    """Eigenvalues of the whitened latent systems at each checkpoint, in the window of r/M."""
+    edges = marchenko_pastur.edges(run.settings.rank / run.settings.prompt)
+    extremes = np.array([_extremes(U, run.tasks.H, run) for U in run.U])
+    return Panel(
+        "whitened latent systems", S, Axis("eigenvalue"), _window(run.times, extremes, edges)
+    )
+
+
+def prompt_aspect(run: Run) -> Panel:
+    """The same at the last checkpoint, on prompts of other sizes."""
+    sizes, K = np.array([16, 32, 64, 128, 256, 512]), run.settings.dim
+    drawn = [replace(run.settings, prompt=int(M)).law for M in sizes]
+    extremes = np.array([
+        _extremes(run.U[-1], samplers.draw(law, 512, seed=run.settings.seed).H, run)
+        for law in drawn
+    ])  # fmt: skip
+    edges = np.transpose([marchenko_pastur.edges(run.settings.rank / M) for M in sizes])
+    axis = Axis("prompt size M", "rows", log=True)
+    return Panel(f"prompt size, K = {K}", axis, Axis("eigenvalue"), _window(sizes, extremes, edges))
+
+
+def _extremes(U: np.ndarray, H: np.ndarray, run: Run) -> list[float]:
+    """Mean smallest and largest eigenvalue of U'HU, whitened by U' H_inf U."""
+    H_inf = laws.matrix(run.settings.law.sigma) + run.settings.ridge * np.eye(len(U))
+    A = U.T @ (H @ U)
+    white = spectra.whiten((A + np.swapaxes(A, 1, 2)) / 2, spectra.latent_matrix(U, H_inf))
+    return [float(np.mean(edge)) for edge in spectra.extreme_eigenvalues(white)]
+
+
+def _window(x: np.ndarray, extremes: np.ndarray, edges: Any) -> list[Series]:
+    low, high = (np.broadcast_to(edge, len(x)) for edge in edges)
+    return [
+        Series("largest", x, extremes[:, 1], "points", "observed"),
+        Series("upper edge", x, high, role="predicted", low=low, high=high),
+        Series("smallest", x, extremes[:, 0], "points", "observed"),
+        Series("lower edge", x, low, role="predicted"),
+    ]
