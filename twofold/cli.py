@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import sys
@@ -147,6 +148,9 @@ def list_studies(as_json: Json = False) -> None:
 def main() -> None:
     """Run the command line; an expected error is one line, and the exit status is 2."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except (ValueError, OSError, RuntimeError, KeyError) as error:

@@ -56,7 +56,7 @@ def born(job):
         os.dup2(os.open(name, os.O_RDWR | os.O_CREAT, 0o600), number)
     globals()["PAUSE"] = job["pause"]
     exec(job["fault"], globals())
-    sys.argv = ["twofold", "reproduce", "--out", job["out"]]
+    sys.argv = ["twofold", "reproduce", "--out", os.fsdecode(job["out"].encode())]
     cli.main()
 
 if __name__ == "__main__" and len(sys.argv) > 1:

@@ -144,8 +144,8 @@ REFUSED = {
 }
 
 
-NONE_IS_MEANT = [("trace_risk", "prior"), ("decoder_bound", "sigma"), ("decoder_power", "sigma"),
-                 ("ridge", "X"), ("ridge", "y")]  # the last two are refused as a prompt  # fmt: skip
+IDENTITY = [("trace_risk", "prior"), ("decoder_bound", "sigma"), ("decoder_power", "sigma")]
+NONE_IS_MEANT = [*IDENTITY, ("ridge", "X"), ("ridge", "y")]
 
 
 @pytest.mark.parametrize(
