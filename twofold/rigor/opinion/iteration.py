@@ -50,8 +50,8 @@ def averaged(form: str) -> Callable[..., Sides]:
             x, dagger = iterated(p.tobytes(), h.tobytes(), c.tobytes(), L, ctx.prec)
             low, high = factor(form, p.tobytes(), h.tobytes(), L, ctx.prec)
             size, e = inner(dagger, dagger), x - dagger
-            left, right = left + inner(e, S * e), right + low**2 * size
-            most, scale = most + high**2 * size, scale + worked(p, h, c, L, dagger) ** 2
+            left, right = left + inner(e, S * e), right + low * low * size
+            most, scale = most + high * high * size, scale + worked(p, h, c, L, dagger) ** 2
         N, top = len(d), norm(S)
         most = most * top * SLIGHT**2 / N
         return Sides(left / N, right * top / N, scale * float(top) / N, most=most)
