@@ -91,8 +91,9 @@ def certify(excesses: Any, *, S: Any, dim: int, count: int, delta: float) -> Cer
 
 def estimate(excesses: Any, *, risk: float, d_eff: Any, counts: Any) -> Certificate:
     """Excesses measured at N = ``counts`` beside R* d_eff / N; nothing is proved."""
-    counts = inputs.real("counts", counts, ndim=1)
+    counts, measured = inputs.real("counts", counts, ndim=1), heldout.sample(excesses)
     return certificate(
-        "finite_task", statement=ESTIMATE, kind="estimate", value=heldout.sample(excesses),
+        "finite_task", statement=ESTIMATE, kind="estimate", value=measured,
         bound=risk * inputs.real("d_eff", d_eff) / counts, reference=REFERENCE,
+        source=fingerprint(measured, counts),
     )  # fmt: skip

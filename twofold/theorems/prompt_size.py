@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.certificate import Certificate, certificate
+from twofold.certificate import Certificate, certificate, fingerprint
 from twofold.measures.difficulty import effective_dimension
 from twofold.rigor import inputs
 from twofold.tasks import moments
@@ -75,8 +75,8 @@ def certify(sigma: Any, prompts: Any, **law: Any) -> Certificate:
     return certificate(
         "prompt_size", statement=STATEMENT, kind="bound", value=value, bound=bound,
         rounding=np.minimum(slack, 1.0) * (value + bound), applies=slack < 1e-6,
-        reference=REFERENCE,
-        reason="kurtosis near -2: the spread of d is lost to cancellation",
+        reference=REFERENCE, reason="kurtosis near -2: the spread of d is lost to cancellation",
+        source=fingerprint(sigma, rows, *(x for x in law.values() if x is not None)),
     )  # fmt: skip
 
 
@@ -89,6 +89,7 @@ def estimate(sigma: Any, prompts: Any, *, ridge: float = 0.0, **law: Any) -> Cer
     return certificate(
         "prompt_size", statement=rf"{ESTIMATE},\ \kappa={kappa:.4g}", kind="estimate", value=value,
         bound=kappa * d_eff / rows, reference=REFERENCE,
+        source=fingerprint(sigma, rows, *(x for x in law.values() if x is not None)),
     )  # fmt: skip
 
 
