@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -61,6 +63,11 @@ class Certificate:
                     f"certificate {self.name!r}: {field} must be one of {get_args(allowed)}, "
                     f"got {getattr(self, field)!r}"
                 )
+        if self.value.ndim != 1:
+            raise ValueError(
+                f"certificate {self.name!r}: value has one number per row, not "
+                f"shape {self.value.shape}"
+            )
         if self.kind == "confidence" and not (self.delta is not None and 0 < self.delta < 1):
             raise ValueError(f"certificate {self.name!r}: a confidence claim needs 0 < delta < 1")
         if self.kind == "assumption" and not self.premise:
@@ -94,7 +101,7 @@ class Certificate:
         with np.errstate(invalid="ignore"):
             measured = np.abs(self.value) if self.side == "both" else self.value
             meets = measured >= self.limit if self.side == "lower" else measured <= self.limit
-        numbers = ~(np.isnan(self.value) | np.isnan(self.limit))
+        numbers = np.isfinite(self.value) & ~np.isnan(self.limit)
         spoken = self.applies & numbers
         return np.where(~spoken, "silent", np.where(meets, "holds", "violated"))
 
@@ -135,7 +142,7 @@ class Certificate:
         out: dict[str, int] = {}
         for word, reason in zip(self.verdict, self.reason, strict=True):
             if word == "silent":
-                text = reason or "a number of the certificate is NaN"
+                text = reason or "a number of the certificate is not finite"
                 out[text] = out.get(text, 0) + 1
         return out
 
@@ -161,10 +168,18 @@ class Certificate:
                 f"certificate record: missing {sorted(expected - set(body))}, "
                 f"unknown {sorted(set(body) - expected)}"
             )
+        for name, decode in _COLUMNS.items():
+            if not isinstance(body[name], list):
+                raise ValueError(f"certificate record: {name} is no list, but {body[name]!r:.40}")
+            body[name] = [decode(x) for x in body[name]]
         for name in ("value", "bound", "rounding"):
-            body[name] = np.array([_decode(x) for x in body[name]], dtype=np.float64)
+            body[name] = np.array(body[name], dtype=np.float64)
         body["applies"] = np.array(body["applies"], dtype=bool)
         body["reason"] = tuple(body["reason"])
+        if body["delta"] is not None:
+            body["delta"] = _decode(body["delta"])
+        for name in ("name", "statement", "reference", "source", "premise"):
+            body[name] = _exactly(str, body[name])
         return cls(**body)
 
 
@@ -190,6 +205,7 @@ def certificate(
     ``reason`` is given once for all rows that do not apply, or once per row.
     """
     value = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    delta = None if delta is None else float(delta)
     shape = value.shape
     bound, rounding = (
         np.broadcast_to(np.asarray(x, dtype=np.float64), shape).copy() for x in (bound, rounding)
@@ -240,7 +256,24 @@ def _encode(x: float) -> float | str:
     return x if math.isfinite(x) else repr(x)
 
 
-def _decode(x: float | str) -> float:
-    if isinstance(x, str) and x not in ("nan", "inf", "-inf"):
-        raise ValueError(f"certificate record: {x!r} is not a number")
+def _decode(x: Any) -> float:
+    if isinstance(x, str) and x in ("nan", "inf", "-inf"):
+        return float(x)
+    if isinstance(x, bool) or not isinstance(x, (int, float)) or abs(x) > sys.float_info.max:
+        raise ValueError(f"certificate record: {x!r:.40} is not a number")
     return float(x)
+
+
+def _exactly(kind: type, x: Any) -> Any:
+    if type(x) is not kind:
+        raise ValueError(f"certificate record: {x!r:.40} is no {kind.__name__}")
+    return x
+
+
+_COLUMNS = {
+    "value": _decode,
+    "bound": _decode,
+    "rounding": _decode,
+    "applies": partial(_exactly, bool),
+    "reason": partial(_exactly, str),
+}

@@ -279,3 +279,9 @@ def test_a_certificate_is_tested_where_the_risk_is_known():
     assert false.condemned
     measured = betting.certify(rows[0], clip=1.0, delta=0.05, ids=np.arange(128))
     assert measured.value[0] == rows[0].mean() and 0.3 < measured.tightness[0] < 1
+
+
+def test_a_sum_of_losses_that_overflows_is_no_violation():
+    for certify in (betting.certify, bernstein.certify):
+        c = certify(np.full(3, 1e308), clip=1e308, delta=0.1)
+        assert c.value[0] == pytest.approx(1e308) and c.counts["violated"] == 0

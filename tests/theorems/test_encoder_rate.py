@@ -107,3 +107,15 @@ def test_gradient_flow_is_refused():
     run = trajectory.flow([[3.0]], [[2.0]], [[1.0]], times=[1.0])
     with pytest.raises(ValueError, match="path: expected discrete steps"):
         encoder_rate.certify(run)
+
+
+def test_a_covariance_that_may_be_singular_is_a_printed_premise():
+    """Where rounding cannot tell C from singular, no bar can know P* there."""
+    given = ([[1.0, 1e10]], np.diag([1.0, 1e-17]), [[1.0, 0.0]])
+    path = trajectory.decoder(*given, eta=0.5, steps=[0, 10])
+    c = encoder_rate.certify(path)
+    assert c.kind == "assumption" and "singular" in c.premise
+    regular = trajectory.decoder(
+        [[1.0, 1.0]], np.diag([1.0, 0.5]), [[1.0, 0.0]], eta=0.5, steps=[0]
+    )
+    assert encoder_rate.certify(regular).kind == "bound"

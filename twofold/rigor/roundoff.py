@@ -27,6 +27,8 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float
 
+from twofold.rigor.selftest import require
+
 U = 2.0**-53
 ETA = 2.0**-1074
 THETA = 2.0**-1022
@@ -37,6 +39,7 @@ Number = TypeVar("Number", float, np.ndarray)
 
 def gamma(k: int) -> float:
     """The constant k u / (1 - k u), rounded up; k up to 2^43."""
+    require()
     _allowed(k)
     return k * U / (1.0 - k * U) * (1.0 + 4 * U)
 
@@ -44,8 +47,10 @@ def gamma(k: int) -> float:
 def up(x: Number, k: int) -> Number:
     """A float at least the real value of ``x >= 0``, which was computed in at most k roundings.
 
-    NaN and inf come back as they are: neither ever turns into a finite bound.
+    NaN and inf come back as they are: neither ever turns into a finite bound. Every rounding that
+    is proved passes here, so here the arithmetic is asked whether it is the one assumed.
     """
+    require()
     _allowed(k)
     return x * (1.0 + 2.0 * (k + 2) * U) + THETA
 

@@ -29,6 +29,7 @@ STATEMENT = (
     r"\tfrac1K\operatorname{Tr}[(G_0-G_\star)\Sigma_z(G_0-G_\star)^\top]"
 )
 REFERENCE = "polyak1987introduction"
+SINGULAR = "the covariance is singular in the directions that rounding cannot tell from that"
 TOO_LONG = "0 < eta < 2/lambda_max is not met: the step is too long for geometric decay"
 
 
@@ -69,8 +70,10 @@ def certify(path: trajectory.Trajectory) -> Certificate:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         limit = bound(path, start)
         rounding = path.error_bar + decay_rounding(path) * (start + bar) + decay(path) * bar
+    regular = path.basis.regular
     return certificate(
-        "encoder_rate", kind="bound", side="upper", value=path.excess, bound=limit,
+        "encoder_rate", kind="bound" if regular else "assumption", side="upper",
+        premise="" if regular else SINGULAR, value=path.excess, bound=limit,
         rounding=(1 + 1e-12) * rounding, applies=stable, reason=TOO_LONG, statement=STATEMENT,
         reference=REFERENCE,
         source=fingerprint(path.s, path.modes, path.basis.values, np.float64(path.eta)),

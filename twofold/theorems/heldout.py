@@ -19,12 +19,14 @@ from jaxtyping import Float, Int
 
 from twofold.certificate import Certificate, certificate, fingerprint
 from twofold.rigor import inputs
+from twofold.rigor.selftest import require
 
 SMALLEST_DELTA = 1e-300
 
 
 def sample(losses: Any, clip: float = math.inf) -> Float[np.ndarray, " n"]:
     """``min(loss, clip)``: a non-empty vector of finite, non-negative losses, or a ValueError."""
+    require()
     loss = inputs.real("losses", losses, ndim=1)
     if len(loss) == 0:
         raise ValueError("losses: got an empty sample; pass at least one held-out loss")
@@ -126,12 +128,18 @@ def certify(
             reasons[i] = str(error)
     with np.errstate(over="ignore", invalid="ignore"):
         clipped = np.minimum(rows, static.pop("clip", math.inf))
-        value = np.mean(clipped, axis=1) if risk is None else np.broadcast_to(risk, len(rows))
+        value = _means(clipped) if risk is None else np.broadcast_to(risk, len(rows))
     spoken = [not text for text in reasons]
     return certificate(
         name, value=value, bound=bounds, applies=spoken, reason=reasons,
         source=fingerprint(rows), **static,
     )  # fmt: skip
+
+
+def _means(rows: Float[np.ndarray, "R n"]) -> Float[np.ndarray, " R"]:
+    """The mean of each row, whose sum may leave the range of float64 where the mean does not."""
+    exponent = np.frexp(np.max(np.abs(rows), axis=1))[1]
+    return np.ldexp(np.mean(np.ldexp(rows, -exponent[:, None]), axis=1), exponent)
 
 
 @functools.lru_cache(maxsize=32)

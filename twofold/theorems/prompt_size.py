@@ -19,7 +19,7 @@ import numpy as np
 
 from twofold.certificate import Certificate, certificate, fingerprint
 from twofold.measures.difficulty import effective_dimension
-from twofold.rigor import inputs
+from twofold.rigor import inputs, selftest
 from twofold.tasks import moments
 
 STATEMENT = (
@@ -59,10 +59,10 @@ def roundoff(sigma: Any, prompt: int, **law: Any) -> float:
     V_i is s_i times a sum over K whose one subtraction costs (K + 8) u of sum_j s_j b_j; the rest
     is at most 24 + K roundings of non-negative numbers, which ``tasks.laws`` keeps from underflow.
     """
+    selftest.require()
     found, live = terms(sigma, prompt, **law)
     s, V, K = inputs.real("sigma", sigma), found.spread, len(found.C)
-    seen = live & (s > 0)
-    if np.any(V[seen] == 0):
+    if np.any(V[seen := live & (s > 0)] == 0):
         return np.inf
     worst = np.max(s[seen] * np.sum(s * found.S) / (prompt * V[seen]), initial=0.0)
     return float((K + 8) * worst + 24 + K) * 2 * UNIT

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from twofold.rigor import inputs
+from twofold.rigor.selftest import require
 
 UNIT = 2.0**-53
 SCALE = 1e60
@@ -45,6 +46,7 @@ class Eigenbasis:
 
 def decompose(name: str, C: Float[np.ndarray, "K K"]) -> Eigenbasis:
     """The eigenbasis of a symmetric positive semidefinite C; anything else is a ValueError."""
+    require()
     C = inputs.symmetric(name, inputs.real(name, C, ndim=2))
     check_scale(name, C)
     if not len(C):

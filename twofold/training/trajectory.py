@@ -75,7 +75,11 @@ class Trajectory:
 
     @cached_property
     def error_bar(self) -> Float[np.ndarray, " S"]:
-        """A proved bound of |computed - true| for ``excess``; see ``training.error_bar``."""
+        """A bound of |computed - true| for ``excess``, proved where C is proved to be regular.
+
+        Elsewhere its premise is that C is singular in the directions it cannot tell from that
+        (``basis.regular``, ``basis.rank``); see ``training.error_bar``.
+        """
         return error_bar.excess(self)
 
     @property

@@ -66,7 +66,7 @@ def verdict(record: Mapping[str, Any], i: int) -> str:
         limit = math.nextafter(bound - rounding, -math.inf)
     else:
         limit = math.nextafter(bound + rounding, math.inf)
-    if not record["applies"][i] or math.isnan(value) or math.isnan(limit):
+    if not (record["applies"][i] and math.isfinite(value)) or math.isnan(limit):
         return "silent"
     measured = abs(value) if record["side"] == "both" else value
     meets = measured >= limit if record["side"] == "lower" else measured <= limit
