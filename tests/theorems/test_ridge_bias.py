@@ -23,6 +23,48 @@ def test_holds_on_two_thousand_tasks_and_needs_its_rounding(ridge):
     assert np.max(proof.rounding / np.linalg.norm(z, axis=1)) < 1e-9
 
 
+def steep(count=50, r=20):
+    rng = np.random.default_rng(6)
+    Q = np.linalg.qr(rng.standard_normal((count, r, r)))[0]
+    H = (Q * np.logspace(0, -5, r)) @ np.swapaxes(Q, 1, 2)
+    return 0.5 * (H + np.swapaxes(H, 1, 2)), rng.standard_normal((count, r))
+
+
+@pytest.mark.parametrize("scale", [1e-290, 1e-200, 1e-170, 1e170, 1e290])
+def test_squares_that_underflow_or_overflow_cost_nothing(scale):
+    H, z = steep()
+    proof = ridge_bias.certify(scale * H, z, 1e-7 * scale)
+    assert proof.counts["holds"] == 50
+    assert np.min(proof.value) > 1e-14 and np.max(proof.rounding) < 1e-8
+
+
+@pytest.mark.parametrize("power", [-900, -700, -560, 560, 900])
+def test_powers_of_two_change_neither_gap_nor_rounding(power):
+    H, z = steep()
+    one = ridge_bias.certify(H, z, 1e-7)
+    other = ridge_bias.certify(np.ldexp(H, power), z, np.ldexp(1e-7, power))
+    small = ridge_bias.certify(H, np.ldexp(z, -600), 1e-7)
+    np.testing.assert_array_equal(other.value, one.value)
+    np.testing.assert_array_equal(small.value, np.ldexp(one.value, -600))
+    np.testing.assert_allclose(other.rounding, one.rounding, rtol=1e-12)
+    np.testing.assert_allclose(small.rounding, np.ldexp(one.rounding, -600), rtol=1e-12)
+
+
+def test_products_that_underflow_are_inside_the_rounding():
+    """The system loses most of its digits in c = A z, and says so."""
+    H, z = steep()
+    proof = ridge_bias.certify(1e-160 * H, 1e-160 * z, 1e-167)
+    assert proof.counts["holds"] == 50
+    assert np.max(proof.value / np.linalg.norm(1e-160 * z, axis=1)) > 1e-3
+
+
+def test_products_that_all_underflow_one_way_are_inside_the_rounding():
+    """Every product off the diagonal is 0.49 of the smallest float, and lost."""
+    H = np.ldexp(64 * np.eye(20) + 1.0, -500)[None]
+    proof = ridge_bias.certify(H, np.full((1, 20), np.ldexp(0.49, -574)), 0.0)
+    assert proof.counts["holds"] == 1 and proof.value[0] > 0.1 * np.ldexp(1.0, -574)
+
+
 def test_attained_where_the_arithmetic_is_exact():
     H = np.broadcast_to(np.diag([2.0, 4.0, 8.0]), (1, 3, 3))
     z = np.array([[16.0, -8.0, 64.0]])

@@ -4,8 +4,9 @@ Statement: let H = A + lambda I be invertible and c = A z, a prompt without nois
 z_enc = H^-1 c = z - lambda H^-1 z. (For prompts G z = b, A is G'G or G'G/m.) Hypothesis: H is
 invertible, proved by ||I - PH|| < 1 for an approximate inverse P. Proof: c = (H - lambda I) z.
 
-Rounding: A z is formed to |v| <= gamma_{r+2} (|H||z| + lambda |z|), which H^-1 carries over with
-||H^-1|| <= ||P|| / (1 - ||I - PH||), and both solves come with their proved radius.
+Rounding: A z is formed to |v| <= gamma_{r+2} (|H||z| + lambda |z|) + (r + 1) 2^-1074, which H^-1
+carries over with ||H^-1|| <= ||P|| / (1 - ||I - PH||), and both solves come with their proved
+radius. Lengths are scaled before they are squared, so H and z may live at any scale.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from jaxtyping import Float
 from twofold.certificate import Certificate, fingerprint, identity
 from twofold.encoder.ridge import penalty
 from twofold.rigor import inputs
+from twofold.rigor.compensated import length_upper
 from twofold.rigor.contraction import contraction_upper
 from twofold.rigor.inverse import approximate_inverse
 from twofold.rigor.linear import solve
 from twofold.rigor.norms import norm2_upper
-from twofold.rigor.roundoff import THETA, U, gamma, up
+from twofold.rigor.roundoff import ETA, U, gamma, up
 
 STATEMENT = (
     r"z_{\mathrm{enc}} - z = -\lambda\,(G^\top G + \lambda I)^{-1} z"
@@ -52,6 +54,13 @@ def inverse_norm(H: Float[np.ndarray, "N r r"]) -> Float[np.ndarray, " N"]:
         return np.where(rest > 0, up(norm2_upper(P) / rest, 2), np.inf)
 
 
+def formation(H: np.ndarray, z: np.ndarray, ridge: float) -> Float[np.ndarray, " N"]:
+    """What forming c = (H - lambda I) z may cost: (r + 2)^2 eta pays for every underflow here."""
+    r = z.shape[1]
+    size = (np.abs(H) @ np.abs(z)[..., None])[..., 0] + ridge * np.abs(z)
+    return (1 + 8 * U) * gamma(r + 2) * up(length_upper(size), r + 4) + (r + 2) ** 2 * ETA
+
+
 def certify(H: Any, z: Any, ridge: Any) -> Certificate:
     """The identity for N systems H (N, r, r), latents z (N, r) and one ridge."""
     H = inputs.symmetric("H", inputs.real("H", H, ndim=3, finite=False), finite=False)
@@ -60,13 +69,11 @@ def certify(H: Any, z: Any, ridge: Any) -> Certificate:
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         c = noise_free(H, z, ridge)
         (z_enc, r_enc), (w, r_w) = solve(H, c), solve(H, z)
-        gap = np.linalg.norm(z_enc - z + ridge * w, axis=1)
-        size = (np.abs(H) @ np.abs(z)[..., None])[..., 0] + ridge * np.abs(z)
+        gap = length_upper(z_enc - z + ridge * w)
         added = np.abs(z_enc) + np.abs(z) + 2 * ridge * np.abs(w)
         r = z.shape[1]
-        formed = gamma(r + 2) * up(np.linalg.norm(size, axis=1), 2 * r + 4) + THETA
-        carried = inverse_norm(H) * up(formed, 2)
-        own = 3 * U * up(np.linalg.norm(added, axis=1), r + 6) + gamma(r + 4) * gap
+        own = 3 * U * up(length_upper(added), 4) + gamma(2 * r + 16) * gap
+        carried = inverse_norm(H) * formation(H, z, ridge)
         rounding = up(r_enc + ridge * r_w + carried + own, 8)
     proved = np.isfinite(rounding)
     return identity(
