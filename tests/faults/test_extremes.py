@@ -92,8 +92,10 @@ def test_a_singular_system_is_silent_and_an_indefinite_one_is_solved():
 
 
 def test_a_right_side_of_zeros_does_not_make_a_singular_system_solvable():
-    x, radius = rigor.solve(np.stack([np.ones((2, 2)), np.eye(2)]), np.zeros((2, 2)))
-    assert np.isinf(radius[0]) and radius[1] == 0.0 and not x[1].any()
+    counting = np.arange(1.0, 10.0).reshape(3, 3)  # singular, though elimination does not see it
+    H = np.stack([np.ones((3, 3)), counting, counting / 7, np.eye(3)])
+    x, radius = rigor.solve(H, np.zeros((4, 3)))
+    assert np.isinf(radius[:2]).all() and radius[3] == 0.0 and not x[3].any()
 
 
 @pytest.mark.parametrize("rho", [1.0, 1.5, 40.0, 1e30])

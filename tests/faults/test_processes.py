@@ -49,6 +49,35 @@ def test_kill_9_between_the_temporary_file_and_its_name(
     assert artifacts(tmp_path) == straight
 
 
+TORN = """
+real = os.fdopen
+class Torn:
+    def __init__(self, handle, *mode):
+        self.file = real(handle, *mode)
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        self.file.close()
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+    def write(self, data):
+        self.file.write(data[: len(data) // 2])
+        if {name!r} in os.readlink(f"/proc/self/fd/{{self.file.fileno()}}"):
+            self.file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.file.write(data[len(data) // 2 :])
+os.fdopen = Torn
+"""
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "b.safetensors"])
+def test_kill_9_in_the_middle_of_a_write(child, tmp_path, artifacts, straight, name):
+    assert child(tmp_path, TORN.format(name=name)).end()[0] == -signal.SIGKILL
+    assert not list(tmp_path.glob(f"*/{name}"))
+    resumed(child, tmp_path)
+    assert artifacts(tmp_path) == straight
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_while_a_study_runs(child, tmp_path, artifacts, straight, number):
     run = child(tmp_path, pause=60)
