@@ -94,6 +94,15 @@ def test_one_silent_task_silences_the_batch_and_says_so():
         assert c.verdict.tolist() == ["silent"] and c.reason == ("2 of 30 tasks are silent",)
 
 
+@pytest.mark.parametrize("claim", [certify, certify_power])
+@pytest.mark.parametrize("size, verdict", [(1e154, "holds"), (1.3e154, "silent")])
+def test_a_sum_that_overflows_is_silent_and_says_so(claim, size, verdict):
+    """Three finite losses of 8.5e307: their sum is no float."""
+    proof = claim(np.zeros((1, 1)), np.ones((3, 1, 1)), np.full((3, 1), size), 0, np.array([0.5]))
+    assert proof.verdict.tolist() == [verdict]
+    assert proof.reason == ("" if verdict == "holds" else decoder_bound.OVERFLOWS,)
+
+
 def test_bad_metrics_are_refused():
     P, H, d = random_systems(3)
     for bad in (np.eye(5), -np.eye(6), np.full(6, np.inf)):

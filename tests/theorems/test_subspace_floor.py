@@ -94,6 +94,61 @@ def test_forming_the_missed_part_is_inside_the_rounding(near):
         assert abs(exact - Fraction(proof.bound[n])) <= Fraction(proof.rounding[n])
 
 
+@pytest.mark.parametrize("powers", [(-1030, 996), (996, -1030), (-1070, 1000), (-500, -530)])
+def test_powers_of_two_change_neither_side_nor_rounding(powers):
+    """Also where Sigma_x M underflows, or Sigma_x has a single bit, and where the floor is tiny."""
+    U, U_star, _, _ = subspaces(10, count=200, near=(-7, -5))
+    a, b = (np.ldexp(1.0, p) for p in powers)
+    one = subspace_floor.certify(U, U_star, np.eye(K), np.eye(R))
+    proof = subspace_floor.certify(U, U_star, a * np.eye(K), b * np.eye(R))
+    assert proof.counts["holds"] == 200
+    for field in ("value", "bound", "rounding"):
+        exact = np.ldexp(getattr(one, field), sum(powers))
+        np.testing.assert_allclose(getattr(proof, field), exact, rtol=1e-12, atol=2.0**-1072)
+    tiny = subspace_floor.certify(U, U_star, 1e-310 * np.eye(K), 1e300 * np.eye(R))
+    assert tiny.counts["holds"] == 200
+
+
+def test_a_floor_that_underflows_keeps_the_last_bit_inside_the_rounding():
+    U, U_star, _, _ = subspaces(11, count=200)
+    proof = subspace_floor.certify(U, U_star, 1e-160 * np.eye(K), 1e-163 * np.eye(R))
+    true = np.sum(subspace_floor.missed(U, U_star) ** 2, axis=(1, 2))
+    assert proof.counts["holds"] == 200 and np.max(proof.rounding) < 2.0**-1070
+    for n in range(200):
+        exact = Fraction(true[n]) * Fraction(1e-160) * Fraction(1e-163)
+        assert abs(exact - Fraction(proof.value[n])) <= Fraction(proof.rounding[n])
+
+
+def test_numbers_that_overflow_are_silent():
+    U, U_star, _, _ = subspaces(12, count=4)
+    proof = subspace_floor.certify(U, U_star, 1e200 * np.eye(K), 1e200 * np.eye(R))
+    assert not proof.applies.any() and set(proof.reason) == {subspace_floor.NOT_FINITE}
+
+
+def test_a_frame_of_the_same_span_has_no_floor_within_the_rounding():
+    """The exact floor is 0 however U and U* are scaled; forming (I - UU')U* says otherwise."""
+    _, U_star, _, _ = subspaces(13, count=1)
+    for u, star in ((1 + 2e-9, 1), (1, 1 - 2e-9), (1 - 1e-9, 1 + 1e-9)):
+        proof = subspace_floor.certify(u * U_star, star * U_star, np.eye(K), np.eye(R))
+        assert proof.counts["holds"] == 1 and proof.value[0] <= proof.rounding[0] < 1e-15
+
+
+@pytest.mark.parametrize("near", [-9.0, -6.0, 0.0])
+def test_a_defect_of_either_frame_is_inside_the_rounding(near):
+    """One column: the projector uu'/u'u and the sine are rational."""
+    rng = np.random.default_rng(14)
+    for u_off, star_off in ((2e-9, 0), (0, 2e-9), (-2e-9, 1e-9)):
+        star = np.linalg.qr(rng.standard_normal((K, 1)))[0]
+        u = np.linalg.qr(star + 10**near * rng.standard_normal((K, 1)))[0]
+        u, star = (1 + u_off) * u, (1 + star_off) * star
+        proof = subspace_floor.certify(u, star, np.eye(K), np.eye(1))
+        v, w = ([Fraction(x) for x in y[:, 0]] for y in (u, star))
+        vv, vw, ww = (sum(a * b for a, b in zip(*p, strict=True)) for p in ((v, v), (v, w), (w, w)))
+        floor = ww - vw * vw / vv
+        assert abs(floor - Fraction(proof.value[0])) <= Fraction(proof.rounding[0])
+        assert abs(floor / ww - Fraction(proof.bound[0])) <= Fraction(proof.rounding[0])
+
+
 def test_broken_hypotheses_are_silent_or_refused():
     U, U_star, sigma_x, sigma_z = subspaces(7, count=4)
     U = U.copy()

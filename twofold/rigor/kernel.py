@@ -107,8 +107,8 @@ def cholesky(G, tau, R):
 
 
 @njit(cache=True, fastmath=False)
-def examine(C, start, guess, part, probe):
-    """Fill one row of parts for a matrix C, which is scaled in place; a failure leaves tau NaN."""
+def examine(C, G, R, start, guess, part, probe):
+    """Fill one row of parts for C, scaled in place; G and R are room to work; failure: tau NaN."""
     n = C.shape[0]
     part[SOUND] = 1.0 if is_ieee(probe) else 0.0
     exponent, top = normalise(C)
@@ -116,7 +116,6 @@ def examine(C, start, guess, part, probe):
     if not (0.0 < top < math.inf):
         part[GRAM], part[FACTOR], part[DIAGONAL] = 0.0, 0.0, 0.0
         return
-    G, R = aligned(n), aligned(n)
     part[GRAM] = gram(C, G)
     theta = guess if guess > 0.0 else top_eigenvalue(G, start)
     part[TAU] = math.nan
@@ -132,12 +131,13 @@ def examine(C, start, guess, part, probe):
 def norm_parts(T, start, guess, parts, probe):
     """Parts of ||T_n||_2 for every matrix; guess[n] > 0 replaces Lanczos."""
     for row in prange(T.shape[0]):
-        examine(copied(T[row]), start, guess[row], parts[row], probe)
+        n = T.shape[1]
+        examine(copied(T[row]), aligned(n), aligned(n), start, guess[row], parts[row], probe)
 
 
 @njit(cache=True, fastmath=False)
-def contraction_part(P, H, T, start, guess, part, probe):
-    """T = fl(I - PH) and its parts; T is left as it was formed."""
+def contraction_part(P, H, T, part):
+    """T = fl(I - PH), and the parts of its rounding error."""
     product(P, H, T)
     corner = 0.0
     for i in range(T.shape[0]):
@@ -148,7 +148,6 @@ def contraction_part(P, H, T, start, guess, part, probe):
         corner = max(corner, abs(row[i]))
     part[CORNER] = corner
     part[ROWS], part[COLUMNS] = product_sums(P, H)
-    examine(copied(T), start, guess, part, probe)
 
 
 @njit(cache=True, fastmath=False, parallel=True)
@@ -159,9 +158,10 @@ def contraction_parts(P, H, start, guess, parts, C, probe):
         index = np.int64(row)
         T, part = aligned(n), parts[index]
         left, right = copied(P[index % P.shape[0]]), copied(H[index])
-        contraction_part(left, right, T, start, guess[index], part, probe)
+        contraction_part(left, right, T, part)
         if C.shape[0] > 0:
             C[index] = T
+        examine(T, left, right, start, guess[index], part, probe)
 
 
 @njit(cache=True, fastmath=False, parallel=True)
@@ -170,7 +170,8 @@ def product_parts(A, B, start, guess, parts, C, probe):
     for row in prange(B.shape[0]):
         product(A[row], B[row], C[row])
         parts[row, ROWS], parts[row, COLUMNS] = product_sums(A[row], B[row])
-        examine(copied(C[row]), start, guess[row], parts[row], probe)
+        n = B.shape[1]
+        examine(copied(C[row]), aligned(n), aligned(n), start, guess[row], parts[row], probe)
 
 
 def table(N: int) -> Float[np.ndarray, "N 9"]:

@@ -27,6 +27,7 @@ POWER = (
     r"\mathcal R_{\rm dec}\le\|\Sigma_x\|_2\,\mathbb E\bigl[\|(I-PA)^L\|_2^2\|z^\dagger\|_2^2\bigr]"
 )
 REFERENCE = "saad2003iterative"
+OVERFLOWS = "the sum over the batch overflows"
 
 
 def certify(
@@ -68,11 +69,12 @@ def of_batch(
         bound = up(norm * up(factor * known.size, 1) ** 2, 2)
     silent = ~(known.applies & np.isfinite(bound) & np.isfinite(slack) & np.isfinite(loss))
     value, rounding, limit = (mean(x) for x in (loss, slack, bound))
+    limit, rounding = up(limit, 2), up(rounding + 2.0**-51 * abs(value), 4)
+    few = f"{int(silent.sum())} of {len(loss)} tasks are silent" if silent.any() else OVERFLOWS
     return certificate(
-        name, statement=statement, kind="bound", value=value, bound=up(limit, 2),
-        rounding=up(rounding + 2.0**-51 * abs(value), 4), applies=not silent.any(),
-        reason=f"{int(silent.sum())} of {len(loss)} tasks are silent", reference=REFERENCE,
-        source=source,
+        name, statement=statement, kind="bound", value=value, bound=limit, rounding=rounding,
+        applies=not silent.any() and math.isfinite(value + limit + rounding), reason=few,
+        reference=REFERENCE, source=source,
     )  # fmt: skip
 
 
@@ -88,5 +90,8 @@ def losses(
 
 
 def mean(x: Float[np.ndarray, " N"]) -> float:
-    """The mean, rounded twice; NaN or inf where a term is one."""
-    return math.fsum(x) / len(x) if np.all(np.isfinite(x)) else math.nan
+    """The mean of terms >= 0, rounded twice; NaN where a term is no number, inf on overflow."""
+    try:
+        return math.fsum(x) / len(x) if np.all(np.isfinite(x)) else math.nan
+    except OverflowError:
+        return math.inf
