@@ -22,12 +22,16 @@ def above_all(alpha, beta, m, x):
 
 
 @njit(cache=True, fastmath=False)
-def top_root(alpha, beta, m):
-    """Largest eigenvalue of the tridiagonal matrix by Laguerre's iteration from above."""
-    x = 0.0
-    for i in range(m):
-        x = max(x, alpha[i] + (beta[i] if i < m - 1 else 0.0) + (beta[i - 1] if i else 0.0))
-    x *= 1.0 + 1e-15
+def top_root(alpha, beta, m, near):
+    """Largest eigenvalue of the tridiagonal matrix by Laguerre's iteration from above.
+
+    It starts a little above ``near`` where that is above all eigenvalues, else from Gershgorin.
+    """
+    x = near * (1.0 + 1e-3)
+    if not (x > 0.0 and above_all(alpha, beta, m, x)):
+        for i in range(m):
+            x = max(x, alpha[i] + (beta[i] if i < m - 1 else 0.0) + (beta[i - 1] if i else 0.0))
+        x *= 1.0 + 1e-15
     for _ in range(60):
         q, dq, ddq = x - alpha[0], 1.0, 0.0
         first, second = 0.0, 0.0
@@ -68,13 +72,13 @@ def top_eigenvalue(G, start):
         alpha[m], beta[m] = a, math.sqrt(dot(w, w))
         m += 1
         if not beta[m - 1] > 1e-15 * theta + 1e-300:
-            return top_root(alpha, beta, m)
-        if m % 4 == 0 and m >= 8:
+            return top_root(alpha, beta, m, theta)
+        if m % 4 == 0 and m >= 16:
             if theta > 0.0 and above_all(alpha, beta, m, theta * (1.0 + 4e-15)):
                 return theta
-            theta = top_root(alpha, beta, m)
+            theta = top_root(alpha, beta, m, theta)
         inverse = 1.0 / beta[m - 1]
         for j in range(n):
             before[j] = v[j]
             v[j] = w[j] * inverse
-    return theta
+    return top_root(alpha, beta, m, theta)

@@ -32,25 +32,20 @@ def copied(T):
 @njit(cache=True, fastmath=False, inline="never")
 def gather(out, start, M, c, stop):
     """out[start:] += c[:stop] @ M[:stop, start:]."""
-    o = out[start:]
-    n = o.size
-    k = 0
-    while k + 8 <= stop:
+    first, n = np.uint64(start), np.uint64(M.shape[1])  # unsigned: no index counts from the end
+    for block in range(stop // 8):
+        k = 8 * block
         a0, a1, a2, a3 = c[k], c[k + 1], c[k + 2], c[k + 3]
         a4, a5, a6, a7 = c[k + 4], c[k + 5], c[k + 6], c[k + 7]
-        r0, r1, r2, r3 = M[k, start:], M[k + 1, start:], M[k + 2, start:], M[k + 3, start:]
-        r4, r5, r6, r7 = M[k + 4, start:], M[k + 5, start:], M[k + 6, start:], M[k + 7, start:]
-        for j in range(n):
-            o[j] = (
-                o[j] + a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j]
-                + a4 * r4[j] + a5 * r5[j] + a6 * r6[j] + a7 * r7[j]
+        for j in range(first, n):
+            out[j] = (
+                out[j] + a0 * M[k, j] + a1 * M[k + 1, j] + a2 * M[k + 2, j] + a3 * M[k + 3, j]
+                + a4 * M[k + 4, j] + a5 * M[k + 5, j] + a6 * M[k + 6, j] + a7 * M[k + 7, j]
             )  # fmt: skip
-        k += 8
-    while k < stop:
-        a0, r0 = c[k], M[k, start:]
-        for j in range(n):
-            o[j] += a0 * r0[j]
-        k += 1
+    for k in range(stop - stop % 8, stop):
+        a = c[k]
+        for j in range(first, n):
+            out[j] += a * M[k, j]
 
 
 @njit(cache=True, fastmath=False)

@@ -8,9 +8,9 @@ covariance, the form with the trace holds with constant 1 and no ``<~``, up to r
 Equality where Sigma_x and Sigma_z are multiples of the identity.
 
 Rounding: both laws are scaled by powers of two, so that theta pays for what underflows. Let
-d = ||U'U - I||_F = ||UU' - Pi_U||_F, U* = Q* P with Q* orthonormal and ||P - I||_F <= d*. Then M as
-computed is within g = f + d (1 + d*) of (I - Pi_U)U*, within g + 2 d* (||M||_F + g) of (I - Pi_U)Q*;
-f is what forming it may cost.
+d = ||U'U - I||_F = ||UU' - Pi_U||_F, U* = Q* P with Q* orthonormal and ||P - I||_F <= d*. Then the
+computed M is within g = f + d (1 + d*) of (I - Pi_U)U*, f being what forming it may cost, and
+within g + 2 d* (||M||_F + g) of (I - Pi_U)Q*.
 """
 
 from __future__ import annotations
