@@ -59,7 +59,7 @@ docs: install
 
 lock:
 	$(UV) lock --upgrade
-	$(UV) export --locked --no-emit-project --all-groups --format requirements.txt -q -o requirements.lock
+	$(UV) export --locked --no-emit-project --all-groups --all-extras --format requirements.txt -q -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .tools site

@@ -81,7 +81,7 @@ def test_the_lock_names_no_address_and_every_package_has_a_hash():
     assert not re.search(r"https?://|file:|index-url|find-links", text)
     packages = re.findall(r"^([A-Za-z0-9_.-]+)==.*\\\n    --hash=sha256:", text, re.MULTILINE)
     assert len(packages) == len(re.findall(r"^[A-Za-z0-9_.-]+==", text, re.MULTILINE)) > 20
-    assert not {"torch", "jax"} & set(packages)
+    assert "torch" not in packages
 
 
 def test_no_lock_with_addresses_and_no_pickle_is_tracked():
