@@ -22,7 +22,7 @@ import numpy as np
 
 ROUNDS = 7
 SHORTEST = 0.02  # seconds: shorter calls are repeated until one sample lasts this long
-ATTEMPTS = 3
+ATTEMPTS = 8
 OURS = "ours"
 
 

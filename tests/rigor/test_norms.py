@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from twofold.rigor import balls, kernel, norms
+from twofold.rigor import balls, kernel, norms, tiles
 from twofold.rigor.ieee import probe
 from twofold.rigor.norms import norm2_upper
 
@@ -133,12 +133,13 @@ def test_E2_dropped_is_refuted_by_a_column_whose_square_is_rounded_downwards():
     K, d = 128, 2.0**-27 * 0.99
     C = 0.5 * np.eye(K)
     C[1:, 0] = 0.5 * d
-    G, R, parts = np.empty((K, K)), np.empty((K, K)), kernel.table(1)
-    parts[0, kernel.SOUND], parts[0, kernel.GRAM] = 1.0, kernel.gram(C, G)
+    G, R, parts = tiles.room(K), tiles.room(K), kernel.table(1)
+    kernel.gram(tiles.copied(C), K, G)
+    parts[0, kernel.SOUND], parts[0, kernel.GRAM] = 1.0, kernel.abs_square(tiles.copied(C), K)
     assert G[0, 0] == 0.25
     tau = 0.25 * (1 + d * np.sqrt(K - 1) + 2 * U)
     parts[0, kernel.TAU] = tau
-    parts[0, kernel.FACTOR], parts[0, kernel.DIAGONAL] = kernel.cholesky(G, tau, R)
+    parts[0, kernel.FACTOR], parts[0, kernel.DIAGONAL] = kernel.cholesky(G, K, tau, R)
     assert parts[0, kernel.FACTOR] > 0
     true = balls.matrix(C)
     assert balls.norm_at_most(true, norms.assemble(parts, K)[0])
@@ -147,13 +148,14 @@ def test_E2_dropped_is_refuted_by_a_column_whose_square_is_rounded_downwards():
 
 
 def test_E3_dropped_is_refuted_by_a_pivot_rounded_upwards():
-    """62 squares, each below half an ulp of the last pivot, vanish from it; A is not definite."""
+    """55 squares, each below half an ulp of the first, vanish beside it; A is not definite."""
     K = 64
     A = np.eye(K)
-    A[-1, :-2] = A[:-2, -1] = 2.0**-27 * 0.99
-    A[-1, -2] = A[-2, -1] = 1 - 2.0**-53
-    R, parts = np.empty((K, K)), kernel.table(1)
-    parts[0, kernel.FACTOR], parts[0, kernel.DIAGONAL] = kernel.cholesky(np.eye(K) - A, 1.0, R)
+    A[-1, 1:56] = A[1:56, -1] = 2.0**-27 * 0.99
+    A[-1, 0] = A[0, -1] = 1 - 2.0**-53
+    G, R, parts = tiles.copied(np.eye(K) - A), tiles.room(K), kernel.table(1)
+    parts[0, kernel.FACTOR], parts[0, kernel.DIAGONAL] = kernel.cholesky(G, K, 1.0, R)
+    assert parts[0, kernel.FACTOR] > 0
     with balls.precision():
         exact = balls.matrix(A)
         assert balls.positive(exact) is False

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from twofold.rigor.loops import dot, gather
+from twofold.rigor.tiles import combined, dot, vector
 
 
 @njit(cache=True, fastmath=False)
@@ -55,20 +55,20 @@ def top_root(alpha, beta, m, near):
 
 
 @njit(cache=True, fastmath=False)
-def top_eigenvalue(G, start):
+def top_eigenvalue(G, n, start):
     """A guess at the largest eigenvalue of G: Lanczos, no proof, no reorthogonalisation."""
-    n = G.shape[0]
     most = 3 * n + 8
     alpha, beta = np.empty(most), np.empty(most)
-    v, before, w = start / math.sqrt(dot(start, start)), np.zeros(n), np.empty(n)
-    theta, m = 0.0, 0
+    v, before, w = vector(n), vector(n), vector(n)
+    v[0, :n] = start
+    v /= math.sqrt(dot(v, v))
+    theta, m, columns = 0.0, 0, np.uint64(v.shape[1])
     while m < most:
-        w[:] = 0.0
-        gather(w, 0, G, v, n)
+        combined(v, G, n, w)
         a = dot(v, w)
         b = beta[m - 1] if m else 0.0
-        for j in range(n):
-            w[j] -= a * v[j] + b * before[j]
+        for j in range(columns):
+            w[0, j] -= a * v[0, j] + b * before[0, j]
         alpha[m], beta[m] = a, math.sqrt(dot(w, w))
         m += 1
         if not beta[m - 1] > 1e-15 * theta + 1e-300:
@@ -78,7 +78,7 @@ def top_eigenvalue(G, start):
                 return theta
             theta = top_root(alpha, beta, m, theta)
         inverse = 1.0 / beta[m - 1]
-        for j in range(n):
-            before[j] = v[j]
-            v[j] = w[j] * inverse
+        for j in range(columns):
+            before[0, j] = v[0, j]
+            v[0, j] = w[0, j] * inverse
     return top_root(alpha, beta, m, theta)
