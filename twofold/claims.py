@@ -10,12 +10,12 @@ import math
 import re
 import statistics
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Kind = Literal["forced", "identified", "order", "rounding"]
 Word = Literal["reproduced", "differs-explained", "pending", "failed"]
@@ -145,6 +145,17 @@ def value(name: str) -> float:
     if len(found) != 1 or len(found[0]) != 1:
         raise ValueError(f"name: no claim {name!r} with one number; claims.load() has them all")
     return float(found[0][0])
+
+
+def beside(measured: Mapping[str, Measured]) -> list[list[Any]]:
+    """A row for each number: what it is, what the seed prints, ours, and its standard error."""
+    known = {claim.id: claim for claim in load()}
+
+    def seed(name: str) -> Any:
+        first, *rest = map(float, numbers(known[name].printed)[0])
+        return str([first, *rest]) if rest else first
+
+    return [[known[n].text, seed(n), m.value, m.standard_error or ""] for n, m in measured.items()]
 
 
 def judge(claim: Claim, measured: Measured | None, *, ran: bool = False) -> Verdict:

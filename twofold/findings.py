@@ -15,7 +15,17 @@ from twofold.certificate import Certificate
 from twofold.claims import Measured
 
 Part = Literal[
-    "encoder floor", "decoder error", "cross term", "generalisation", "spectra", "open questions"
+    "encoder floor",
+    "decoder error",
+    "cross term",
+    "generalisation",
+    "spectra",
+    "decoders",
+    "GP",
+    "PDE",
+    "attention",
+    "training",
+    "open questions",
 ]
 Mark = Literal["line", "points", "rule", "bars"]
 Role = Literal["observed", "predicted", "bound", "reference", "other"]

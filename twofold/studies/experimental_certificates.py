@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from twofold.claims import Measured, over_seeds
+from twofold.claims import Measured, beside, over_seeds
 from twofold.findings import Findings, Study, Table
 from twofold.measures import overlaps
 from twofold.studies import decoder_run, encoder_decades, lowrank_panels, lowrank_run, scalar_ladder
@@ -55,9 +55,8 @@ def run(config: Settings) -> Findings:
     for study in (encoder_decades.STUDY, scalar_ladder.STUDY):
         found = study.run(replace(study.settings, seed=config.seed)).measured
         measured |= {name: m for name, m in found.items() if name.startswith("001-S11-")}
-    rows = [[name.removeprefix("001-S11-"), m.value, m.standard_error or ""]
-            for name, m in measured.items()]  # fmt: skip
-    table = Table("section-11", "Section 11, ours", TOLD, ["quantity", "ours", "scatter"], rows)
+    head = ["quantity", "seed", "ours", "scatter"]
+    table = Table("section-11", "Section 11, ours", TOLD, head, beside(measured))
     return Findings([table], measured=measured, notes=[lowrank_panels.NOTE])
 
 

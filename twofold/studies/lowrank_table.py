@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from twofold.claims import Measured
+from twofold.claims import Measured, beside
 from twofold.encoder.subspace import expected_covariance
 from twofold.findings import Axis, Figure, Findings, Panel, Series, Study, Table
 from twofold.measures import overlaps
@@ -42,21 +42,22 @@ def table(config: Settings) -> Findings:
     floor = expected_covariance(run.tasks.H, prior=sigma, ridge=config.ridge, noise=config.noise,
                                 prompt=config.prompt)  # fmt: skip
     top = np.linalg.eigh(floor)[1][:, -config.rank :]
-    rows = [[name.replace("-", " "), value] for name, value in values.items()]
+    measured = {f"000-T3-{name}": Measured(value) for name, value in values.items()}
+    rows = [row[:3] for row in beside(measured)]
     rows += [
-        ["encoder floor risk", last["floor"]],
-        ["cross term", last["cross"]],
-        ["decoder certified risk, power bound", float(proved["decoder, power"].bound[0])],
-        ["sin² that no number of tasks removes", float(overlaps.sin2_norm(top, run.U_star))],
+        ["encoder floor risk", "", last["floor"]],
+        ["cross term", "", last["cross"]],
+        ["decoder certified risk, power bound", "", float(proved["decoder, power"].bound[0])],
+        ["sin² that no number of tasks removes", "", float(overlaps.sin2_norm(top, run.U_star))],
     ]
-    rows += [[f"sin², {c.name}", float(c.bound[0]) ** 2] for c in forms if c.applies[0]]
+    rows += [[f"sin², {c.name}", "", float(c.bound[0]) ** 2] for c in forms if c.applies[0]]
     given = proved_from(run) | evidence.of(
         forms, sigma=sigma, estimate=run.states[-1]["S"][None], rank=config.rank
     )
     return Findings(
-        [Table("last", "Last checkpoint", TOLD, ["quantity", "ours"], rows)],
+        [Table("last", "Last checkpoint", TOLD, ["quantity", "seed", "ours"], rows)],
         certificates=[*proved.values(), *forms], evidence=given, notes=[panels.NOTE],
-        measured={f"000-T3-{name}": Measured(value) for name, value in values.items()},
+        measured=measured,
     )  # fmt: skip
 
 
