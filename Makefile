@@ -9,22 +9,24 @@ ARGS    ?=
 
 # A batched kernel under a threaded BLAS oversubscribes two cores: one BLAS thread, Numba for the rest.
 export OPENBLAS_NUM_THREADS ?= 1
+# Behind a mirror the machine's own certificates are the ones that count.
+export UV_SYSTEM_CERTS ?= 1
 
 .PHONY: install reproduce test test-browser test-torch check bench soak docs lock clean
 
 install: $(STAMP)
 
+WITH_UV  = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-warn-script-location \
+             --root-user-action=ignore --upgrade --target .tools uv && \
+           $(UV) venv --quiet --clear --python $(PYTHON) $(VENV) && \
+           $(UV) pip sync --quiet --python $(PY) --require-hashes requirements.lock && \
+           $(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation -e .
+WITH_PIP = $(PYTHON) -m venv --clear $(VENV) && \
+           $(PY) -m pip install --quiet --require-hashes -r requirements.lock && \
+           $(PY) -m pip install --quiet --no-deps --no-build-isolation -e .
+
 $(STAMP): requirements.lock pyproject.toml
-	@if $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action=ignore --upgrade --target .tools uv && $(UV) --version >/dev/null; then \
-	  $(UV) venv --quiet --clear --python $(PYTHON) $(VENV) && \
-	  $(UV) pip sync --quiet --python $(PY) --require-hashes requirements.lock && \
-	  $(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation -e . ; \
-	else \
-	  echo "uv is not to be had here: falling back to plain pip" && \
-	  $(PYTHON) -m venv --clear $(VENV) && \
-	  $(PY) -m pip install --quiet --require-hashes -r requirements.lock && \
-	  $(PY) -m pip install --quiet --no-deps --no-build-isolation -e . ; \
-	fi
+	@$(WITH_UV) || { echo "uv could not set this up: falling back to plain pip"; $(WITH_PIP); }
 	@touch $(STAMP)
 
 reproduce: install
