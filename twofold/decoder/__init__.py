@@ -7,6 +7,11 @@ from twofold.decoder import closed_form as closed_form
 from twofold.decoder import drift as drift
 from twofold.decoder import enclosure as enclosure
 from twofold.decoder import kernel as kernel
+from twofold.decoder import krylov as krylov
 from twofold.decoder import lanes as lanes
+from twofold.decoder import polynomial as polynomial
+from twofold.decoder import preconditioner as preconditioner
 from twofold.decoder import richardson as richardson
+from twofold.decoder import solving as solving
 from twofold.decoder import transport as transport
+from twofold.decoder.solving import solve as solve
