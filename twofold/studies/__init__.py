@@ -26,6 +26,7 @@ _PLACES = {
     "001-figure-11": "lowrank_figures.FIGURE_11",
     "001-figure-10": "prompt_spectrum.STUDY",
     "001-theory": "theory.STUDY",
+    "002-obstruction": "obstruction_pair.STUDY",
     "001-figure-8": "scalar_ladder.STUDY",
     "corrections": "corrections.STUDY",
 }

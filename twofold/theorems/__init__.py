@@ -16,6 +16,7 @@ from twofold.theorems import heldout as heldout
 from twofold.theorems import moment_ratio as moment_ratio
 from twofold.theorems import mp_window as mp_window
 from twofold.theorems import nonclosure as nonclosure
+from twofold.theorems import obstruction as obstruction
 from twofold.theorems import power as power
 from twofold.theorems import prompt_size as prompt_size
 from twofold.theorems import resolvent as resolvent

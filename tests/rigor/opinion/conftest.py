@@ -14,6 +14,7 @@ from twofold.theorems import (
     excess_risk,
     factor_two,
     nonclosure,
+    obstruction,
     power,
     resolvent,
     richardson,
@@ -190,7 +191,25 @@ def angle_case(form):
     return make
 
 
+def reordered_case(which):
+    def make(rng, flavour, N=5, K=4):
+        H, prior = definite(rng, N, K), definite(rng, 1, K)[0]
+        P = np.linalg.inv(H) + 0.1 * rng.standard_normal((N, K, K))
+        if flavour == "attained":
+            H, prior = np.broadcast_to(np.diag([4.0, 3, 2, 1]), (N, K, K)).copy(), np.eye(1)
+            P = np.linalg.inv(H)
+        if flavour == "hard":
+            P, H = 1e-40 * P, 1e40 * H
+        given = {"P": P, "H": H, "order": np.arange(K)[::-1].copy(), "prior": prior}
+        made = obstruction.certify(P, H, given["order"], None if prior.size == 1 else prior)
+        return made[which], given
+
+    return make
+
+
 CASES = {
+    "Spectral obstruction, risk": reordered_case(0),
+    "Spectral obstruction, gradient": reordered_case(1),
     "Richardson identity": iterated_case(richardson.certify_identity),
     "Richardson rate": iterated_case(richardson.certify),
     "Power bound": iterated_case(power.certify),

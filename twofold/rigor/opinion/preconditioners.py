@@ -1,0 +1,58 @@
+r"""Two preconditioners with one spectrum: their risks and gradients, in balls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from flint import arb, arb_mat
+
+from twofold.rigor.opinion.balls import eye, frobenius, inner, length, matrix, require
+from twofold.rigor.opinion.iteration import covariance
+from twofold.rigor.opinion.sides import Sides
+
+
+def similar_pair(form: str) -> Callable[..., Sides]:
+    """|x(P) - x(P')| > 0 for P'_ij = P_o(i)o(j), x the depth-one risk or the norm of its gradient.
+
+    Left through I - PH, right through the overlaps of P with H and S.
+    """
+
+    def route(P: np.ndarray, H: np.ndarray, order: np.ndarray, prior: np.ndarray) -> Sides:
+        K = len(H)
+        require(sorted(order) == list(range(K)), sorted(order) != list(range(K)), "no reordering")
+        S, both = covariance(prior, K), [P, P[order][:, order]]
+        direct, through = PAIRS[form]
+        left, right = ([f(matrix(p), matrix(H), S) / K for p in both] for f in (direct, through))
+        size = (1 + length(P) * length(H)) ** 2 * float(frobenius(S)) * (1 + length(H))
+        apart = abs(right[0] - right[1])
+        require(apart > 0, apart == 0, "the two agree")
+        return Sides(abs(left[0] - left[1]), apart, size)
+
+    return route
+
+
+def risk_of(p: arb_mat, h: arb_mat, S: arb_mat) -> arb:
+    """Tr (I - PH) S (I - PH)'."""
+    T = eye(h.nrows()) - p * h
+    return inner(T, T * S)
+
+
+def overlaps_of(p: arb_mat, h: arb_mat, S: arb_mat) -> arb:
+    """-2 tr PHS + tr PHSH'P'."""
+    first = p * h * S
+    return inner(first * h.transpose(), p) - 2 * inner(first, eye(h.nrows()))
+
+
+def gradient_of(p: arb_mat, h: arb_mat, S: arb_mat) -> arb:
+    """2 |(I - PH) S H'|."""
+    return 2 * frobenius((eye(h.nrows()) - p * h) * S * h.transpose())
+
+
+def moments_of(p: arb_mat, h: arb_mat, S: arb_mat) -> arb:
+    """2 |S H' - P (H S H')|."""
+    known = S * h.transpose()
+    return 2 * frobenius(known - p * (h * known))
+
+
+PAIRS = {"risk": (risk_of, overlaps_of), "gradient": (gradient_of, moments_of)}
