@@ -25,6 +25,12 @@ def row_sums(A, w, out):
 
 
 @numba.njit(fastmath=False)
+def signed_sums(A, w, out):
+    for i in range(0, A.shape[0], 8):
+        tiles.row_sums(A, i, w, out)
+
+
+@numba.njit(fastmath=False)
 def dotted(x, y):
     return tiles.dot(x, y)
 
@@ -102,3 +108,11 @@ def test_every_kernel_matches_its_plain_twin_and_pads_with_zeros(K):
 def test_NaN_is_never_lost_among_the_largest():
     assert np.isnan(tiles.largest(np.array([[1.0, np.nan, 2.0]])))
     assert tiles.largest(np.array([[0.5, 2.0, 1.0]])) == 2.0
+
+
+@pytest.mark.parametrize("K", SIZES)
+def test_signed_row_sums_are_a_product_with_a_vector(K):
+    rng = np.random.default_rng(K)
+    A, w, out = rng.normal(size=(K, K)), rng.normal(size=K), tiles.vector(K)
+    signed_sums(tiles.copied(A), row(w), out)
+    np.testing.assert_allclose(out[0, :K], A @ w, rtol=0, atol=1e-14 * K)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from twofold.decoder import adjoint_kernel as adjoint_kernel
 from twofold.decoder import checkpoints as checkpoints
 from twofold.decoder import closed_form as closed_form
 from twofold.decoder import drift as drift
@@ -12,6 +13,7 @@ from twofold.decoder import lanes as lanes
 from twofold.decoder import polynomial as polynomial
 from twofold.decoder import preconditioner as preconditioner
 from twofold.decoder import richardson as richardson
+from twofold.decoder import sensitivity as sensitivity
 from twofold.decoder import solving as solving
 from twofold.decoder import transport as transport
 from twofold.decoder.solving import solve as solve

@@ -101,8 +101,11 @@ def _block(rows: int, columns: int, *, subtract: bool = False, absolute: bool = 
     return block
 
 
-def _row_sums() -> Any:
-    """An intrinsic f(A, i, w, out): out[0, i:i+8] = |A[i:i+8]| w[0], both over padded rows."""
+def _row_sums(*, absolute: bool = False) -> Any:
+    """An intrinsic f(A, i, w, out): out[0, i:i+8] = A[i:i+8] w[0], both over padded rows.
+
+    Or |A[i:i+8]| w[0].
+    """
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         A, w, out = (vectors.array(context, builder, signature, args, p) for p in (0, 2, 3))
@@ -115,7 +118,8 @@ def _row_sums() -> Any:
         with cgutils.for_range_slice(builder, INDEX(0), count, INDEX(WIDTH)) as (j, _):
             weight = vectors.load(builder, w.data, j)
             for row, cell in zip(rows, sums, strict=True):
-                a = builder.call(fabs, [vectors.load(builder, row, j)])
+                a = vectors.load(builder, row, j)
+                a = builder.call(fabs, [a]) if absolute else a
                 builder.store(builder.call(fma, [a, weight, builder.load(cell)]), cell)
         joined = vectors.joined(builder, [builder.load(cell) for cell in sums])
         vectors.store(builder, joined, out.data, args[1])
@@ -155,7 +159,8 @@ strip = _block(1, 8)
 short_strip = _block(1, 1)
 abs_strip = _block(1, 8, absolute=True)
 short_abs_strip = _block(1, 1, absolute=True)
-abs_rows = _row_sums()
+row_sums = _row_sums()
+abs_rows = _row_sums(absolute=True)
 dot = _dot()
 
 
