@@ -58,7 +58,10 @@ def test_the_records_read_the_right_matrices():
     H = np.stack([np.diag([4.0, 1.0]), np.diag([2.0, 1.0])])
     operator = difficulty.operator_difficulty(H, prompt=8, ridge=0.1, noise=0.02)
     assert (operator.kappa_mean, operator.kappa_worst) == pytest.approx((3, 4))
-    assert operator.gamma == 0.25
+    assert operator.gamma == 0.25 and operator.operator_kappa_mean is None
+    A = np.stack([np.diag([6.0, 2.0]), np.diag([-5.0, 1.0])])
+    seen = difficulty.operator_difficulty(H, prompt=8, ridge=0.1, noise=0.0, operators=A)
+    assert (seen.operator_kappa_mean, seen.operator_kappa_worst) == pytest.approx((4, 5))
     P = np.array([[0.25, 0.5], [0.0, 1.0]])
     decoder = difficulty.decoder_difficulty(P, H, 8)
     assert decoder.radius_worst == pytest.approx(0.5)

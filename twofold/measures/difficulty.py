@@ -80,7 +80,10 @@ class TaskDiversity:
 
 @dataclass(frozen=True)
 class OperatorDifficulty:
-    """kappa(H_M) (mean and worst over the prompts), noise sigma, ridge lambda, M and gamma."""
+    """kappa(H_M) (mean and worst over the prompts), noise sigma, ridge lambda, M and gamma.
+
+    For prompts of an operator, kappa(A(z)) = sigma_max / sigma_min too; None where there is none.
+    """
 
     kappa_mean: float
     kappa_worst: float
@@ -88,6 +91,8 @@ class OperatorDifficulty:
     ridge: float
     prompt: int
     gamma: float
+    operator_kappa_mean: float | None = None
+    operator_kappa_worst: float | None = None
 
 
 @dataclass(frozen=True)
@@ -132,11 +137,15 @@ def task_diversity(sigma_z: Any, tasks: int) -> TaskDiversity:
     )
 
 
-def operator_difficulty(H: Any, *, prompt: int, ridge: float, noise: float) -> OperatorDifficulty:
-    """The difficulty of the sampled systems H_M (N, K, K)."""
+def operator_difficulty(
+    H: Any, *, prompt: int, ridge: float, noise: float, operators: Any = None
+) -> OperatorDifficulty:
+    """The difficulty of the sampled systems H_M (N, K, K), and of operators A(z) (N, n, n)."""
     kappa = condition(real("H", H, ndim=3))
     if kappa.size == 0:
         raise ValueError("H: an empty batch has no condition; pass at least one prompt")
+    A = None if operators is None else real("operators", operators, ndim=3)
+    own = None if A is None else preconditioned_condition(np.eye(A.shape[-1]), A)
     return OperatorDifficulty(
         kappa_mean=float(np.mean(kappa)),
         kappa_worst=float(np.max(kappa)),
@@ -144,6 +153,8 @@ def operator_difficulty(H: Any, *, prompt: int, ridge: float, noise: float) -> O
         ridge=float(real("ridge", ridge, ndim=0)),
         prompt=prompt,
         gamma=prompt_aspect(np.shape(H)[-1], prompt),
+        operator_kappa_mean=None if own is None else float(np.mean(own)),
+        operator_kappa_worst=None if own is None else float(np.max(own)),
     )
 
 

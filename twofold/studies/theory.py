@@ -72,7 +72,8 @@ def run(config: Settings) -> Findings:
             sigma_beta, joint.states[-1]["S"], joint.U[-1], joint.U_star),
     }  # fmt: skip
     rows = [[part, name.replace("_", " "), value] for part, record in parts.items()
-            for name, value in asdict(record).items() if not isinstance(value, tuple)]  # fmt: skip
+            for name, value in asdict(record).items()
+            if isinstance(value, (int, float))]  # fmt: skip
     table = Table("difficulty", "How hard the runs are", TOLD, ["part", "quantity", "ours"], rows)
     return Findings([table], [_flow(config, known)], proofs, evidence=given)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from twofold.tasks import affine as affine
+from twofold.tasks import families as families
 from twofold.tasks import features as features
 from twofold.tasks import fluctuation as fluctuation
+from twofold.tasks import forcing as forcing
 from twofold.tasks import laws as laws
 from twofold.tasks import moments as moments
+from twofold.tasks import pde as pde
 from twofold.tasks import regression as regression
 from twofold.tasks import samplers as samplers
+from twofold.tasks import tridiagonal as tridiagonal

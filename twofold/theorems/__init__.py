@@ -17,6 +17,7 @@ from twofold.theorems import moment_ratio as moment_ratio
 from twofold.theorems import mp_window as mp_window
 from twofold.theorems import nonclosure as nonclosure
 from twofold.theorems import obstruction as obstruction
+from twofold.theorems import operator_residual as operator_residual
 from twofold.theorems import power as power
 from twofold.theorems import prompt_size as prompt_size
 from twofold.theorems import resolvent as resolvent
@@ -27,3 +28,4 @@ from twofold.theorems import subspace_floor as subspace_floor
 from twofold.theorems import tail as tail
 from twofold.theorems import trace_risk as trace_risk
 from twofold.theorems import tracking as tracking
+from twofold.theorems import weak_bias as weak_bias
