@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from twofold import decoder as decoder
     from twofold import encoder as encoder
+    from twofold import learned as learned
     from twofold import measures as measures
     from twofold import rigor as rigor
     from twofold import tasks as tasks
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Names are imported when first used: `twofold --help` must answer before NumPy has loaded.
-_ROOMS = ("rigor", "tasks", "measures", "encoder", "decoder", "training", "theorems")
+_ROOMS = ("rigor", "tasks", "measures", "encoder", "decoder", "learned", "training", "theorems")
 _NAMES = {
     "Anatomy": "anatomy",
     "Certificate": "certificate",
@@ -48,6 +49,7 @@ __all__ = [
     "certify",
     "decoder",
     "encoder",
+    "learned",
     "measures",
     "rigor",
     "take_apart",
