@@ -6,6 +6,7 @@ from twofold.measures import coercivity as coercivity
 from twofold.measures import difficulty as difficulty
 from twofold.measures import enclosures as enclosures
 from twofold.measures import marchenko_pastur as marchenko_pastur
+from twofold.measures import overlap_state as overlap_state
 from twofold.measures import overlaps as overlaps
 from twofold.measures import spectra as spectra
 from twofold.measures import squared_error as squared_error

@@ -16,6 +16,7 @@ from twofold.theorems import (
     nonclosure,
     obstruction,
     power,
+    reconstruction,
     resolvent,
     richardson,
     ridge_bias,
@@ -207,7 +208,17 @@ def reordered_case(which):
     return make
 
 
+def log_case(rng, flavour, S=3):
+    given = iteration(rng, "random" if flavour == "hard" else flavour)
+    if flavour == "hard":
+        given |= {"H": 1e40 * given["H"], "P": 1e-40 * given["P"], "d": 1e20 * given["d"]}
+    P = given["P"] * np.linspace(0.5, 1, S)[:, None, None]
+    given = {"P": P, "H": given["H"], "d": given["d"], "depth": given["depth"]}
+    return reconstruction.certify(**given), given
+
+
 CASES = {
+    "Overlap log": log_case,
     "Spectral obstruction, risk": reordered_case(0),
     "Spectral obstruction, gradient": reordered_case(1),
     "Richardson identity": iterated_case(richardson.certify_identity),

@@ -35,6 +35,8 @@ HONEST = [
     ("- v + solve(h, v) * lam", "- v - solve(h, v) * lam", "ridge bias"),
     ("X - Y + Y * D * Y", "X - Y - Y * D * Y", "resolvent expansion"),
     ("y * y * d / (1 - y * d)", "y * d / (1 - y * d)", "resolvent bound"),
+    ("error = contraction(P, h), x - moved", "error = contraction(P, h), x", "Overlap log"),
+    ("moved = T * moved\n        left", "moved = T * T * moved\n        left", "Overlap log"),
     ("inner(T, T * S)", "inner(T, S * S)", "Spectral obstruction, risk"),
     ("- 2 * inner(first, eye", "- inner(first, eye", "Spectral obstruction, risk"),
     ("known - p * (h * known)", "known - p * known", "Spectral obstruction, gradient"),

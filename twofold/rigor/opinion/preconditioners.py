@@ -1,14 +1,14 @@
-r"""Two preconditioners with one spectrum: their risks and gradients, in balls."""
+r"""Preconditioners of one spectrum, and a checkpoint's risk over a log of tasks, in balls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, ctx
 
 from twofold.rigor.opinion.balls import eye, frobenius, inner, length, matrix, require
-from twofold.rigor.opinion.iteration import covariance
+from twofold.rigor.opinion.iteration import contraction, covariance, iterated, steps, worked
 from twofold.rigor.opinion.sides import Sides
 
 
@@ -53,6 +53,20 @@ def moments_of(p: arb_mat, h: arb_mat, S: arb_mat) -> arb:
     """2 |S H' - P (H S H')|."""
     known = S * h.transpose()
     return 2 * frobenius(known - p * (h * known))
+
+
+def logged(P: np.ndarray, H: np.ndarray, d: np.ndarray, depth: np.ndarray) -> Sides:
+    """Mean |x_L - x*|^2 / K against mean |T^L x*|^2 / K over all tasks."""
+    L, N, K = steps(depth), len(H), H.shape[-1]
+    left, right, scale = arb(0), arb(0), 0.0
+    for h, c in zip(H, d, strict=True):
+        x, moved = iterated(P.tobytes(), h.tobytes(), c.tobytes(), L, ctx.prec)
+        T, error = contraction(P, h), x - moved
+        scale += worked(P, h, c, L, moved) ** 2
+        for _ in range(L):
+            moved = T * moved
+        left, right = left + inner(error, error), right + inner(moved, moved)
+    return Sides(left / (N * K), right / (N * K), scale / (N * K))
 
 
 PAIRS = {"risk": (risk_of, overlaps_of), "gradient": (gradient_of, moments_of)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from twofold.rigor.opinion.angles import FORMS, sines
 from twofold.rigor.opinion.iteration import averaged, bounded, transported, two_traces
-from twofold.rigor.opinion.preconditioners import PAIRS, similar_pair
+from twofold.rigor.opinion.preconditioners import PAIRS, logged, similar_pair
 from twofold.rigor.opinion.sides import (
     Sides,
     bias,
@@ -63,6 +63,8 @@ ROUTES: dict[str, Route] = {
     "resolvent bound": Route("bound", "upper", _RESOLVENT, expansion_bound),
     "encoder_rate": Route(
         "bound", "upper", {"s": 0, "modes": 2, "values": 1, "eta": 0}, decay),
+    "Overlap log": Route(
+        "identity", "both", {"P": 2, "H": None, "d": None, "depth": None}, logged),
     **{
         f"Spectral obstruction, {form}": Route(
             "bound", "lower", {"P": 2, "H": 2, "order": None, "prior": None}, similar_pair(form))
