@@ -109,7 +109,7 @@ def _problem(H: Any, d: Any, P: Any) -> _Problem:
     if callable(P) or d is None:
         return _posed(_system(H, d), P)
     P, H, d, _ = richardson.checked(P, H, d, 0)
-    return _Problem(d, lambda v: _times(H, v), lambda r: _times(P, r), H, P)
+    return _Problem(d, lambda v: times(H, v), lambda r: times(P, r), H, P)
 
 
 def _system(H: Any, d: Any) -> Any:
@@ -135,10 +135,11 @@ def _posed(system: Any, P: Any) -> _Problem:
     P, K = inputs.square("P", P), d.shape[1]
     if P.shape not in ((K, K), (len(d), K, K)):
         raise ValueError(f"P: expected ({K}, {K}) or one for each task, got {P.shape}")
-    return _Problem(d, system.matvec, lambda r: _times(P, r), None, P)
+    return _Problem(d, system.matvec, lambda r: times(P, r), None, P)
 
 
-def _times(A: np.ndarray, v: np.ndarray) -> np.ndarray:
+def times(A: np.ndarray, v: np.ndarray) -> Float[np.ndarray, "N K"]:
+    """A v row by row, for one A or one for each row."""
     return v @ A.T if A.ndim == 2 else np.matmul(A, v[..., None])[..., 0]
 
 
@@ -167,7 +168,7 @@ def _pcg(problem: _Problem, depth: int, rows: Any = slice(None)) -> Iterates:
     if problem.H is None or problem.P is None:
         return krylov.pcg(problem.d, problem.product, problem.precondition, depth)[:, rows]
     H, P = problem.H[rows], problem.P if problem.P.ndim == 2 else problem.P[rows]
-    return krylov.pcg(problem.d[rows], lambda v: _times(H, v), lambda r: _times(P, r), depth)
+    return krylov.pcg(problem.d[rows], lambda v: times(H, v), lambda r: times(P, r), depth)
 
 
 def _definite(P: np.ndarray | None) -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from twofold.certificate import fingerprint
 from twofold.measures.squared_error import split
+from twofold.rigor.pencil import pencil_bounds
 from twofold.theorems import (
     davis_kahan,
     decoder_bound,
     encoder_rate,
+    energy_bound,
     excess_risk,
     factor_two,
     nonclosure,
@@ -21,6 +23,7 @@ from twofold.theorems import (
     richardson,
     ridge_bias,
     risk_decomposition,
+    semi_iteration,
     subspace_floor,
     trace_risk,
     tracking,
@@ -217,10 +220,39 @@ def log_case(rng, flavour, S=3):
     return reconstruction.certify(**given), given
 
 
+def interval_case(form):
+    def make(rng, flavour, N=6, K=4, depth=6):
+        P, H = definite(rng, 1, K)[0], definite(rng, N, K, 1e4 if flavour == "hard" else 10.0)
+        d = rng.standard_normal((N, K))
+        if flavour == "attained":
+            P, H, d[:] = np.eye(K), np.broadcast_to(np.diag([4.0, 3, 2, 1]), H.shape).copy(), 0
+            d[:, 3] = np.arange(1, N + 1)
+        interval = np.stack(pencil_bounds(P, H), axis=1)
+        given = {"P": P, "H": H, "d": d, "interval": interval, "depth": np.int64(depth)}
+        return semi_iteration.certify(P, H, d, depth, form, interval), given
+
+    return make
+
+
+def energy_case(rng, flavour, N=6, K=4):
+    P, H = definite(rng, 1, K)[0], definite(rng, N, K, 1e4 if flavour == "hard" else 10.0)
+    d, x = rng.standard_normal((2, N, K))
+    if flavour == "attained":
+        P, H = np.eye(K), np.broadcast_to(np.diag([4.0, 3, 2, 1]), H.shape).copy()
+        d, x = np.zeros((N, K)), np.zeros((N, K))
+        x[:, 3] = np.arange(1, N + 1)
+    given = {"P": P, "H": H, "d": d, "x": x, "least": pencil_bounds(P, H)[0]}
+    return energy_bound.certify(**given), given
+
+
 CASES = {
     "Overlap log": log_case,
     "Spectral obstruction, risk": reordered_case(0),
     "Spectral obstruction, gradient": reordered_case(1),
+    "Scaled Richardson envelope": interval_case("scaled"),
+    "Heavy ball envelope": interval_case("heavy_ball"),
+    "Chebyshev envelope": interval_case("chebyshev"),
+    "Energy bound": energy_case,
     "Richardson identity": iterated_case(richardson.certify_identity),
     "Richardson rate": iterated_case(richardson.certify),
     "Power bound": iterated_case(power.certify),

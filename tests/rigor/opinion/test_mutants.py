@@ -11,6 +11,11 @@ from twofold.rigor.opinion import standalone
 
 # What to change in the joined file, and the certificates that must notice.
 HONEST = [
+    ("(x - before) * beta, x", "(x - before) * alpha, x", "Chebyshev envelope"),
+    ("1 + L * (1 + q)", "1 + 9 * L * (1 + q)", "Heavy ball envelope"),
+    ("((M - m) / (M + m)) ** L", "((M - m) / (M + m)) ** (L + 1)", "Scaled Richardson envelope"),
+    ("2 * q**L / (1 +", "q**L / (1 +", "Chebyshev envelope"),
+    ("root(inner(r, p * r) / m)", "root(inner(r, r) / m)", "Energy bound"),
     ("x = x + p * (c - h * x)", "x = x + p * (c + h * x)", "Richardson identity"),
     ("x = x + p * (c - h * x)", "x = x + h * (c - p * x)", "Richardson rate"),
     ("frobenius(x - dagger + moved)", "frobenius(x + dagger + moved)", "Richardson identity"),
