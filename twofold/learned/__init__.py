@@ -8,4 +8,5 @@ from __future__ import annotations
 from twofold.learned import family as family
 from twofold.learned import flexformer as flexformer
 from twofold.learned import free as free
+from twofold.learned import ntk as ntk
 from twofold.learned import softmax_spd as softmax_spd
