@@ -104,14 +104,16 @@ def test_a_short_run_is_the_curve_and_a_long_one_is_not():
 def test_one_parameter_is_exhausted_in_two_steps():
     """J J' has rank one: r_0 has a part in its range and one in its null space."""
     H, d, target = data(dim=1)
-    found = ntk.curve(Free(1, 0.3), np.array([0.3]), H, d, target, depth=3, eta=1.0, steps=STEPS)
-    assert len(found.alpha) == 2 and found.exhausted and not found.error.any()
+    found = ntk.curve(Free(1, 0.3), np.array([0.3]), H, d, target, depth=3, eta=0.1, steps=STEPS)
+    assert len(found.alpha) == 2 and found.exhausted and found.stable and not found.error.any()
 
 
 def test_too_large_a_step_is_said():
     family = FAMILIES[0]
     found = ntk.curve(family, family.start(0), *data(), depth=4, eta=1e4, steps=[0, 5])
     assert not found.stable and found.loss[1] > found.loss[0]
+    most = ntk.curve(family, family.start(0), *data(), depth=4, eta=1e4, steps=[10**4], most=9)
+    assert most.loss[0] == most.error[0] == np.inf
 
 
 def call(**changed):

@@ -66,8 +66,9 @@ class Curve:
 
     @property
     def error(self) -> Float[np.ndarray, " S"]:
-        """What the quadrature may be off by."""
-        return self.high - self.low
+        """What the quadrature may be off by; inf where the curve overflows."""
+        finite = np.isfinite(self.high)
+        return np.where(finite, self.high, np.inf) - np.where(finite, self.low, 0.0)
 
     @property
     def top(self) -> float:

@@ -10,7 +10,6 @@ be guarded. A run whose theta is no longer finite stays where it is: `diverged` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -121,7 +120,7 @@ def rows_guarded(family: Parametrised, theta: np.ndarray) -> int:
     return 0 if rows is None else len(rows(theta))
 
 
-def _adam(state: State, gradient: np.ndarray, eta: float) -> Mapping[str, np.ndarray]:
+def _adam(state: State, gradient: np.ndarray, eta: float) -> dict[str, np.ndarray]:
     """Kingma and Ba: both moments with their bias taken out."""
     (b1, b2), s = DECAYS, state.s + 1
     m = b1 * state["m"] + (1 - b1) * gradient
