@@ -17,13 +17,15 @@ from twofold.rigor.linear import solve
 class DenseSystem:
     """N systems H x = d with H as plain matrices; the answer is U x, or x where U is None.
 
+    U is one for all, or has one matrix for each task.
+
     Rows with NaN or Inf are let in: their exact solution is NaN with radius inf, and whatever is
     built on it falls silent, while the other rows go on.
     """
 
     H: Float[np.ndarray, "N r r"]
     d: Float[np.ndarray, "N r"]
-    U: Float[np.ndarray, "K r"] | None = None
+    U: Float[np.ndarray, "*N K r"] | None = None
     asymmetry: float = 0.0
     """Largest |H - H'| over largest |H| that the encoder averaged away, rounding-sized."""
 
@@ -32,7 +34,11 @@ class DenseSystem:
         object.__setattr__(self, "H", H)
         object.__setattr__(self, "d", d)
         if self.U is not None:
-            U = inputs.real("U", self.U, shape=(None, d.shape[1]))
+            U = inputs.real("U", self.U, ndim=(2, 3), finite=np.ndim(self.U) == 2)
+            if U.shape[-1] != d.shape[1] or (U.ndim == 3 and len(U) != len(d)):
+                raise ValueError(
+                    f"U: expected (K, {d.shape[1]}) or ({len(d)}, K, {d.shape[1]}), got {U.shape}"
+                )
             object.__setattr__(self, "U", U)
 
     def __len__(self) -> int:
@@ -61,7 +67,9 @@ class DenseSystem:
 
     def lift(self, x: Float[np.ndarray, "N r"]) -> Float[np.ndarray, "N K"]:
         """The answer U x in the coordinates of the truth."""
-        return x if self.U is None else x @ self.U.T
+        if self.U is None:
+            return x
+        return x @ self.U.T if self.U.ndim == 2 else np.matmul(self.U, x[..., None])[..., 0]
 
 
 def batch(H: Any, d: Any) -> tuple[Float[np.ndarray, "N r r"], Float[np.ndarray, "N r"]]:

@@ -80,6 +80,17 @@ def joined(builder: Any, lanes: list[Any]) -> Any:
     return lanes[0]
 
 
+def transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """The columns of an 8 x 8 block, by the same tree of shuffles."""
+    blocks = [[row] for row in rows]
+    for halves in HALVES:
+        blocks = [
+            [shuffled(builder, u, v, order) for order in halves for u, v in zip(a, b, strict=True)]
+            for a, b in zip(blocks[::2], blocks[1::2], strict=True)
+        ]
+    return blocks[0]
+
+
 def shuffled(builder: Any, u: Any, v: Any, order: tuple[int, ...]) -> Any:
     """The lanes of u and v, numbered 0 to 15, in this order."""
     return builder.shuffle_vector(u, v, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), order))

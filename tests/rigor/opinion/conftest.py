@@ -19,6 +19,7 @@ from twofold.theorems import (
     obstruction,
     power,
     reconstruction,
+    primal_dual,
     resolvent,
     richardson,
     ridge_bias,
@@ -243,6 +244,18 @@ def energy_case(rng, flavour, N=6, K=4):
         x[:, 3] = np.arange(1, N + 1)
     given = {"P": P, "H": H, "d": d, "x": x, "least": pencil_bounds(P, H)[0]}
     return energy_bound.certify(**given), given
+def posterior_case(rng, flavour, N=6, M=5, R=4, Q=3):
+    Phi, y = rng.standard_normal((N, M, R)), rng.standard_normal((N, M))
+    given = {"Phi": Phi, "y": y, "Phi_q": rng.standard_normal((N, Q, R)),
+             "prior": rng.uniform(0.1, 1, R), "noise": np.float64(0.1)}  # fmt: skip
+    if flavour == "attained":
+        given |= {"Phi": np.broadcast_to(np.eye(M)[:, :R], (N, M, R)), "prior": np.ones(R)}
+        given |= {"noise": np.float64(1.0)}
+    if flavour == "hard":
+        given |= {"Phi": 1e40 * Phi, "prior": np.geomspace(1, 1e-12, R), "y": 1e30 * y}
+        given |= {"noise": np.float64(1e36)}
+    given = {name: np.ascontiguousarray(x) for name, x in given.items()}
+    return primal_dual.certify(**given), given
 
 
 CASES = {
@@ -253,6 +266,7 @@ CASES = {
     "Heavy ball envelope": interval_case("heavy_ball"),
     "Chebyshev envelope": interval_case("chebyshev"),
     "Energy bound": energy_case,
+    "primal-dual": posterior_case,
     "Richardson identity": iterated_case(richardson.certify_identity),
     "Richardson rate": iterated_case(richardson.certify),
     "Power bound": iterated_case(power.certify),

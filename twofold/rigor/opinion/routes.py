@@ -18,6 +18,7 @@ from twofold.rigor.opinion.sides import (
     expansion,
     expansion_bound,
     missed_subspace,
+    posterior_twice,
     recursion_and_sum,
     split_in_two,
     two_modes,
@@ -69,6 +70,9 @@ ROUTES: dict[str, Route] = {
         "bound", "upper", {"U": 2, "U_star": 2, "sigma_x": 2, "sigma_z": 2}, missed_subspace),
     "nonclosure": Route("bound", "lower", {"x": 0, "y": 0}, two_modes),
     "ridge bias": Route("identity", "both", {"H": 2, "z": 1, "ridge": 0}, bias),
+    "primal-dual": Route(
+        "identity", "both", {"Phi": 2, "y": 1, "Phi_q": 2, "prior": None, "noise": None},
+        posterior_twice),
     "resolvent expansion": Route("identity", "both", _RESOLVENT, expansion),
     "resolvent bound": Route("bound", "upper", _RESOLVENT, expansion_bound),
     "encoder_rate": Route(

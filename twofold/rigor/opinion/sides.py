@@ -9,6 +9,8 @@ from flint import arb, arb_mat
 
 from twofold.rigor.opinion.balls import (
     TINY,
+    Refuted,
+    diagonal,
     eye,
     frobenius,
     inner,
@@ -115,6 +117,23 @@ def bias(H: np.ndarray, z: np.ndarray, ridge: np.ndarray) -> Sides:
     gap = solve(h, h * v - v * lam) - v + solve(h, v) * lam
     kappa = length(np.abs(H)) * length(np.linalg.inv(H))
     return Sides(frobenius(gap), arb(0), (1 + kappa) * length(z) * 4)
+
+
+def posterior_twice(
+    Phi: np.ndarray, y: np.ndarray, Phi_q: np.ndarray, prior: np.ndarray, noise: np.ndarray
+) -> Sides:
+    """Phi_q A^-1 Phi'y/s^2 = k_q'(K + s^2 I)^-1 y, s > 0, Lambda = diag(prior) > 0."""
+    if not (prior > 0).all() or not noise > 0:
+        raise Refuted("the prior's variances or the noise are not positive")
+    P, v, asked, square = matrix(Phi), matrix(y), matrix(Phi_q), arb(float(noise)) ** 2
+    L = [arb(float(x)) for x in prior]
+    A = diagonal([1 / x for x in L]) + P.transpose() * P * (1 / square)
+    back = diagonal(L) * P.transpose()
+    c = solve(P * back + eye(len(y)) * square, v)
+    gap = asked * solve(A, P.transpose() * v * (1 / square)) - asked * back * c
+    root = Phi * np.sqrt(prior) / noise
+    size = length(Phi_q * np.sqrt(prior)) * length(y / noise) * length(root)
+    return Sides(frobenius(gap), arb(0), 4 * (1 + length(root)) ** 2 * size)
 
 
 def expansion(H_M: np.ndarray, H_inf: np.ndarray) -> Sides:
