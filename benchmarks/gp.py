@@ -49,7 +49,9 @@ def race(R: int) -> Race:
     return Race(ours, rivals, agree)
 
 
-def plain(spell: Callable[..., Answer], Phi: np.ndarray, y: np.ndarray, prior: np.ndarray) -> Answer:
+def plain(
+    spell: Callable[..., Answer], Phi: np.ndarray, y: np.ndarray, prior: np.ndarray
+) -> Answer:
     """A and d as the formula has them, then one of the ways to solve."""
     Psi = Phi.transpose(0, 2, 1)
     A = np.diag(1 / prior) + np.matmul(Psi, Phi) / NOISE**2

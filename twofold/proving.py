@@ -64,7 +64,8 @@ def solved(anatomy: Anatomy) -> list[Certificate]:
         richardson.certify(P, H, d, depth, known=known),
         power.certify(P, H, d, depth, known=known),
     ]
-    if isinstance(anatomy.systems, DenseSystem) and np.ndim(anatomy.systems.U) < 3:
+    shared = getattr(anatomy.systems, "U", None)
+    if isinstance(anatomy.systems, DenseSystem) and (shared is None or shared.ndim == 2):
         sigma = _latent_metric(anatomy.systems, anatomy)
         proofs += [decoder_bound.certify(P, H, d, depth, sigma, known=known)]
         proofs += [decoder_bound.certify_power(P, H, d, depth, sigma, known=known)]

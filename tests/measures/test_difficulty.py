@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from twofold.measures import difficulty
+from twofold.tasks import mercer
 
 
 def test_effective_dimension_between_zero_and_rank():
@@ -92,3 +93,19 @@ def test_empty_batches_are_refused():
         difficulty.operator_difficulty(empty, prompt=4, ridge=0.0, noise=0.0)
     with pytest.raises(ValueError, match="^H: "):
         difficulty.decoder_difficulty(np.eye(2), empty, 4)
+
+
+def test_the_diversity_of_gaussian_process_prompts_is_the_posterior_s_degrees_of_freedom():
+    """tr K (K + s^2)^-1 of a long prompt is d_eff(s^2/M) of the kernel's operator."""
+    basis, M, noise = mercer.RBF(12), 20_000, 3.0
+    x = basis.draw(np.random.default_rng(0), (M,))
+    W = basis(x) * np.sqrt(basis.prior)
+    found = difficulty.gp_diversity(basis.prior, noise**2 / M)
+    fit = np.trace(np.linalg.solve(W.T @ W + noise**2 * np.eye(12), W.T @ W))
+    assert abs(found.effective_dimension - fit) < 0.02
+    assert found.spectrum == tuple(basis.prior) and found.tau == noise**2 / M
+    turned = np.linalg.qr(np.random.default_rng(1).standard_normal((12, 12)))[0]
+    matrix = difficulty.gp_diversity(turned * basis.prior @ turned.T, noise**2 / M)
+    assert abs(matrix.effective_dimension - found.effective_dimension) < 1e-9
+    with pytest.raises(ValueError, match="ridge"):
+        difficulty.gp_diversity(basis.prior, -1.0)

@@ -37,7 +37,8 @@ class DenseSystem:
             U = inputs.real("U", self.U, ndim=(2, 3), finite=np.ndim(self.U) == 2)
             if U.shape[-1] != d.shape[1] or (U.ndim == 3 and len(U) != len(d)):
                 raise ValueError(
-                    f"U: expected (K, {d.shape[1]}) or ({len(d)}, K, {d.shape[1]}), got {U.shape}"
+                    f"U: expected shape (K, {d.shape[1]}) or ({len(d)}, K, {d.shape[1]}), "
+                    f"got {U.shape}"
                 )
             object.__setattr__(self, "U", U)
 

@@ -1,8 +1,8 @@
 r"""The Gaussian-process encoder: a prompt (Phi, y) to the system of its posterior mean.
 
-A z = d with A = Lambda^-1 + Phi'Phi/noise^2, d = Phi'y/noise^2; the answer is phi_q'z at the prompt's
-held-out points, z itself where it names none. Kernel ridge regression with penalty noise^2 is the
-same answer: phi_q'A^-1 d = k_q'(K + noise^2 I)^-1 y (:mod:`twofold.theorems.primal_dual`).
+A z = d with A = Lambda^-1 + Phi'Phi/noise^2, d = Phi'y/noise^2; the answer is z, or phi_q'z at the
+prompt's held-out points. Kernel ridge regression with penalty noise^2 is the same
+answer: phi_q'A^-1 d = k_q'(K + noise^2 I)^-1 y (:mod:`twofold.theorems.primal_dual`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from twofold.tasks import gp
 
 @dataclass(frozen=True, eq=False)
 class GaussianProcess:
-    """Encoder: ``prior`` are the variances (R,) or the covariance of z; ``predict`` asks for f_q."""
+    """Encoder: ``prior`` holds the variances (R,) or covariance of z; ``predict`` asks for f_q."""
 
     prior: np.ndarray
     noise: float

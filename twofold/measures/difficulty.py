@@ -1,7 +1,7 @@
 r"""How hard the tasks, the operator, the decoder and the encoder are (001, sections 9 and 10).
 
-The functional part, spec(T_k) of a Gaussian-process prompt, needs no formula of its own: it is
-``effective_dimension`` of the operator's spectrum.
+The functional part, the diversity of Gaussian-process prompts, is spec(T_k) of the kernel's
+integral operator and its ``effective_dimension``; a Mercer basis has the spectrum as its ``prior``.
 """
 
 from __future__ import annotations
@@ -117,6 +117,15 @@ class EncoderDifficulty:
 
 
 @dataclass(frozen=True)
+class GPDiversity:
+    """spec(T_k), the level tau and d_eff(tau) = Tr T_k (T_k + tau I)^-1 of a Gaussian process."""
+
+    spectrum: tuple[float, ...]
+    tau: float
+    effective_dimension: float
+
+
+@dataclass(frozen=True)
 class Difficulty:
     """The table of 001, section 10; a part that a run does not have is None."""
 
@@ -124,6 +133,7 @@ class Difficulty:
     operator: OperatorDifficulty | None = None
     decoder: DecoderDifficulty | None = None
     encoder: EncoderDifficulty | None = None
+    functional: GPDiversity | None = None
 
 
 def task_diversity(sigma_z: Any, tasks: int) -> TaskDiversity:
@@ -134,6 +144,19 @@ def task_diversity(sigma_z: Any, tasks: int) -> TaskDiversity:
         effective_rank=float(effective_rank(eigenvalues)),
         entropy=float(diversity_entropy(eigenvalues)),
         tasks=whole("tasks", tasks, low=1),
+    )
+
+
+def gp_diversity(operator: Any, tau: float) -> GPDiversity:
+    """The diversity of prompts f ~ GP(0, k) from spec(T_k), or a matrix that has it, at level tau.
+
+    A prompt of M points with noise sigma tells about d_eff(sigma^2 / M) directions apart.
+    """
+    eigenvalues = spectrum(real("operator", operator, ndim=(1, 2)))
+    return GPDiversity(
+        spectrum=tuple(float(x) for x in eigenvalues),
+        tau=float(real("tau", tau, ndim=0)),
+        effective_dimension=float(effective_dimension(eigenvalues, tau)),
     )
 
 

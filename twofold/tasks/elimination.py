@@ -203,7 +203,7 @@ def assemble(T, Phi, root, v, dual, b, R):
 
 @njit(cache=True, fastmath=False)
 def moments(R, n, r, lower, w, s):
-    """w = V'u and the squared lengths s of V's columns, padded."""
+    """Fill w = V'u and the squared lengths s of V's columns, padded."""
     start = (n + 7) // 8 * 8
     for e in range(0, r, 8):
         columns(R, e if lower else 0, n, start, e, w, s)
@@ -232,7 +232,7 @@ def posteriors(Phi, y, root, noise, queries, dual, w, s):
     for block in prange((N + TOGETHER - 1) // TOGETHER):
         T, R = space(m, n), space(n, start + 8 + r)
         Q, products = space(r, queries.shape[1]), space(n, queries.shape[1])
-        v, b, mean, square, inverse = vector(M), vector(T.shape[1]), vector(r), vector(r), vector(8)
+        v, b, mean, square, inverse = vector(M), vector(n), vector(r), vector(r), vector(8)
         for task in range(block * TOGETHER, min(N, (block + 1) * TOGETHER)):
             for i in range(M):
                 v[0, i] = y[task, i] / noise

@@ -1,7 +1,7 @@
 r"""Random Fourier features: cos w_j x and sin w_j x with w_j drawn from the kernel's spectrum.
 
-k_R(t) = (1/J) sum_j cos w_j t with R = 2J features is unbiased, E k_R = k, of variance at most 1/2J at
-each t. No bound below the trivial |k - k_R| <= 2 holds for one draw, so none is given.
+k_R(t) = (1/J) sum_j cos w_j t with R = 2J features is unbiased, E k_R = k, of variance at most
+1/2J at each t. No bound below the trivial |k - k_R| <= 2 holds for one draw, so none is given.
 (Rahimi & Recht 2007.)
 """
 

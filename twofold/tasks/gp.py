@@ -38,7 +38,7 @@ class Basis(Protocol):
         ...
 
     def gap(self, x: np.ndarray) -> np.ndarray:
-        """g with |k - phi' Lambda phi|(x, x') <= sqrt(g(x) g(x'))."""
+        """A g with |k - phi' Lambda phi|(x, x') <= sqrt(g(x) g(x'))."""
         ...
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -148,9 +148,7 @@ def exact(
     return mean, kernel(x_q, x_q) - np.sum(k_q * solution[:, :, 1:], axis=1)
 
 
-def truncation(
-    x: Any, y: Any, x_q: Any, *, basis: Basis, noise: float
-) -> Float[np.ndarray, "N Q"]:
+def truncation(x: Any, y: Any, x_q: Any, *, basis: Basis, noise: float) -> Float[np.ndarray, "N Q"]:
     r"""How far the finite-rank mean may be from the exact one, in real arithmetic.
 
     With g the basis' gap, E = K - K_R and c = (K + s^2 I)^-1 y: |E|_2 <= sum g(x_i), and

@@ -1,9 +1,9 @@
 r"""Matern kernels on an interval by the Fourier series of their periodic sum, the error proved.
 
-On [-a, a] let k_per(t) = sum_m k(t + 2Bm), B > a. With S the spectral density of k and w_j = pi j/B,
+On [-a, a] let k_per(t) = sum_m k(t + 2Bm), B > a. With S the spectral density of k, w_j = pi j/B,
 Poisson's formula gives k_per(t) = sum_j S(w_j)/2B e^{i w_j t} exactly, hence the features
-1, cos w_1 x, sin w_1 x, ... with prior variances S(0)/2B, S(w_1)/B, S(w_1)/B, ... As k decreases and
-|t| <= 2a, the images cost at most ``alias`` and the dropped modes at most ``tail``, each uniformly:
+1, cos w_1 x, sin w_1 x, ... with prior variances S(0)/2B, S(w_1)/B, S(w_1)/B, ... As k decreases
+and |t| <= 2a, the images cost at most ``alias``, the dropped modes at most ``tail``, uniformly:
 
     |k - k_R| <= alias + tail,   alias = 2 sum_{m>=1} k(2Bm - 2a),
     tail = k_per(0) - (the prior variances that are kept, one of each pair) >= 0.
@@ -24,9 +24,10 @@ IMAGES = 64
 
 @dataclass(frozen=True)
 class Matern:
-    """``rank`` features for ``nu`` 0.5, 1.5 or 2.5 on [-half, half], period 2 half + padding length.
+    """``rank`` features for ``nu`` 0.5, 1.5 or 2.5 on [-half, half].
 
-    The inputs are uniform on the interval; elsewhere the features do not stand for the kernel.
+    The features have period 2 half + padding length. The
+    inputs are uniform on the interval; elsewhere the features do not stand for the kernel.
     """
 
     rank: int
@@ -89,7 +90,7 @@ class Matern:
         return max(whole - float(kept), 0.0)
 
     def gap(self, x: Float[np.ndarray, "*N"]) -> Float[np.ndarray, "*N"]:
-        """alias + tail at every x of the interval, a bound of |k - k_R|; 2 outside."""
+        """Alias and tail at every x of the interval, a bound of |k - k_R|; 2 outside."""
         inside = np.abs(inputs.real("x", x, finite=False)) <= self.half
         return np.where(inside, self.alias + self.tail, 2.0)
 

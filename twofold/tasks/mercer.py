@@ -5,8 +5,8 @@ c = sqrt(a^2 + 2ab), B = b/(a + b + c) and t = sqrt(2c) x, the eigenpairs
 
     lambda_k = sqrt(2a/(a + b + c)) B^k,    phi_k = (c/a)^{1/4} e^{-(c - a)x^2} H_k(t)/sqrt(2^k k!)
 
-with E phi_j phi_k = delta_jk: Mehler's formula. sum_k lambda_k phi_k(x)^2 = k(x, x) = 1, so what the
-first R features miss at x is e(x) = 1 - sum_{k<R} lambda_k phi_k(x)^2, of mean B^R, and
+with E phi_j phi_k = delta_jk: Mehler's formula. sum_k lambda_k phi_k(x)^2 = k(x, x) = 1, so what
+the first R features miss at x is e(x) = 1 - sum_{k<R} lambda_k phi_k(x)^2, of mean B^R, and
 |k - k_R|(x, x') <= sqrt(e(x) e(x')). (Rasmussen & Williams 2006, section 4.3.1.)
 """
 

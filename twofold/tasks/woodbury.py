@@ -4,9 +4,9 @@ z ~ N(0, Lambda), y = Phi z + noise xi. With A = Lambda^-1 + Phi'Phi/noise^2,
 
     z_post = A^-1 Phi'y/noise^2,    Cov(z | y) = A^-1
 
-In whitened coordinates w = Lambda^{-1/2} z this is I + W'W with W = Phi Lambda^{1/2}/noise (primal,
-R x R) or, by Woodbury, I + WW' (dual, M x M): the smaller one is factored, once, and carries mean and
-variance along. Kernel ridge regression with penalty lambda = noise^2 is the same mean.
+In whitened coordinates w = Lambda^{-1/2} z this is I + W'W, W = Phi Lambda^{1/2}/noise (primal,
+R x R) or, by Woodbury, I + WW' (dual, M x M): the smaller one is factored, once, and carries mean
+and variance along. Kernel ridge regression with penalty lambda = noise^2 is the same mean.
 """
 
 from __future__ import annotations

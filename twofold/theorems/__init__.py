@@ -18,6 +18,7 @@ from twofold.theorems import mp_window as mp_window
 from twofold.theorems import nonclosure as nonclosure
 from twofold.theorems import obstruction as obstruction
 from twofold.theorems import operator_residual as operator_residual
+from twofold.theorems import posterior_sides as posterior_sides
 from twofold.theorems import power as power
 from twofold.theorems import primal_dual as primal_dual
 from twofold.theorems import prompt_size as prompt_size

@@ -254,7 +254,7 @@ def posterior_case(rng, flavour, N=6, M=5, R=4, Q=3):
     if flavour == "hard":
         given |= {"Phi": 1e40 * Phi, "prior": np.geomspace(1, 1e-12, R), "y": 1e30 * y}
         given |= {"noise": np.float64(1e36)}
-    given = {name: np.ascontiguousarray(x) for name, x in given.items()}
+    given = {name: np.array(x) for name, x in given.items()}
     return primal_dual.certify(**given), given
 
 
