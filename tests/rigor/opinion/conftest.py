@@ -18,8 +18,8 @@ from twofold.theorems import (
     nonclosure,
     obstruction,
     power,
-    reconstruction,
     primal_dual,
+    reconstruction,
     resolvent,
     richardson,
     ridge_bias,
@@ -244,6 +244,8 @@ def energy_case(rng, flavour, N=6, K=4):
         x[:, 3] = np.arange(1, N + 1)
     given = {"P": P, "H": H, "d": d, "x": x, "least": pencil_bounds(P, H)[0]}
     return energy_bound.certify(**given), given
+
+
 def posterior_case(rng, flavour, N=6, M=5, R=4, Q=3):
     Phi, y = rng.standard_normal((N, M, R)), rng.standard_normal((N, M))
     given = {"Phi": Phi, "y": y, "Phi_q": rng.standard_normal((N, Q, R)),
