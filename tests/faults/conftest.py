@@ -52,6 +52,7 @@ folder.settings.code_hash = lambda: "fixed"
 page._vega = lambda: ""
 
 def born(job):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
     for number, name in enumerate(("/dev/null", job["stdout"], job["stderr"])):
         os.dup2(os.open(name, os.O_RDWR | os.O_CREAT, 0o600), number)
     globals()["PAUSE"] = job["pause"]

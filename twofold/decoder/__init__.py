@@ -13,6 +13,7 @@ from twofold.decoder import lanes as lanes
 from twofold.decoder import polynomial as polynomial
 from twofold.decoder import preconditioner as preconditioner
 from twofold.decoder import richardson as richardson
+from twofold.decoder import semi_drift as semi_drift
 from twofold.decoder import sensitivity as sensitivity
 from twofold.decoder import solving as solving
 from twofold.decoder import transport as transport

@@ -23,6 +23,8 @@ from jaxtyping import Float
 from twofold.decoder.drift import norm_upper
 from twofold.decoder.polynomial import Schedule
 from twofold.decoder.solving import times
+from twofold.rigor.norms import norm2_upper
+from twofold.rigor.pencil import least
 from twofold.rigor.roundoff import THETA, U, gamma, up
 
 
@@ -66,3 +68,46 @@ def step_error(
     return up(
         (1 + eps) * (alpha * inner + eps * beta * moved) + 4 * U * np.abs(x) + K * THETA, K + 9
     )
+
+
+def formed(
+    P: np.ndarray, H: Float[np.ndarray, "N K K"], schedule: Schedule
+) -> tuple[Float[np.ndarray, "N K K"], Float[np.ndarray, " N"]]:
+    r"""(M, error): |M - p_L(P H)|_F <= error where spec(P H) lies in the schedule's interval.
+
+    The same recurrence on the columns of I. What step l misses grows by at most L - l in the
+    H-norm, hence by sqrt(|H|_2 |H^{-1}|_2) more in the Frobenius norm. error is inf where H is not
+    proved positive definite.
+    """
+    N, K, _ = H.shape
+    now = before = np.broadcast_to(np.eye(K), H.shape).copy()
+    total = np.zeros(N)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+        for ell in range(schedule.depth):
+            alpha, beta = (x[..., None] for x in schedule.at(ell))
+            moved, kept = np.matmul(P, np.matmul(H, now)), now - before
+            local = _column_errors(P, H, now, moved, kept, alpha, beta, ell)
+            total = up(total + (schedule.depth - ell) * norm_upper(local.reshape(N, -1)), 2)
+            before, now = now, now - alpha * moved + beta * kept
+        low = least(H, np.zeros(N))
+        stretch = up(np.sqrt(up(norm2_upper(H) / low, 1)), 1)
+        error = up(total * stretch, 1)
+    return now, np.where((low > 0) & np.isfinite(error), error, np.inf)
+
+
+def _column_errors(
+    P: np.ndarray,
+    H: np.ndarray,
+    E: np.ndarray,
+    moved: np.ndarray,
+    kept: np.ndarray,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    ell: int,
+) -> Float[np.ndarray, "N K K"]:
+    """What one step of the recurrence on matrices misses, entry by entry."""
+    K, eps = H.shape[1], (64 * (ell + 1) + 4) * U
+    formed = up(np.matmul(np.abs(P), np.matmul(np.abs(H), np.abs(E))), 2 * K)
+    cost = (gamma(2 * K + 2) * formed + eps * np.abs(moved)) * alpha
+    rest = eps * beta * up(np.abs(kept), 1) + 4 * U * np.abs(E) + K * K * THETA
+    return up((1 + eps) * (cost + rest), 12)

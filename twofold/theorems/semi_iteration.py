@@ -29,8 +29,7 @@ from twofold.rigor.roundoff import up
 from twofold.theorems.richardson import rate_power
 
 Form = Literal["scaled", "heavy_ball", "chebyshev"]
-NAMES = {"scaled": "Scaled Richardson envelope", "heavy_ball": "Heavy ball envelope",
-         "chebyshev": "Chebyshev envelope"}  # fmt: skip
+NAMES = {"scaled": "Scaled Richardson", "heavy_ball": "Heavy ball", "chebyshev": "Chebyshev"}
 STATEMENT = r"\|x_L-x^\dagger\|_H\le\max_{t\in[m,M]}|p_L(t)|\,\|x^\dagger\|_H"
 REFERENCE = "saad2003iterative"
 NOT_SPD = "P or H is not proved symmetric positive definite"
@@ -76,7 +75,7 @@ def certify(
     applies = known.applies & np.isfinite(slack) & np.isfinite(bound) & inside
     reason = np.where(np.isnan(low), NOT_SPD, np.where(inside, "rounding is not bounded", MISSED))
     return certificate(
-        NAMES[form], statement=STATEMENT, kind="bound", about="exact", value=known.error,
+        f"{NAMES[form]} envelope", statement=STATEMENT, kind="bound", value=known.error,
         bound=bound, rounding=slack, applies=applies, reason=[str(r) for r in reason],
         reference=REFERENCE, source=fingerprint(P, H, d, ends, np.int64(depth)),
     )  # fmt: skip

@@ -17,6 +17,7 @@ from twofold.theorems import (
     factor_two,
     nonclosure,
     obstruction,
+    polynomial_identity,
     power,
     primal_dual,
     reconstruction,
@@ -221,7 +222,7 @@ def log_case(rng, flavour, S=3):
     return reconstruction.certify(**given), given
 
 
-def interval_case(form):
+def interval_case(form, rule=semi_iteration):
     def make(rng, flavour, N=6, K=4, depth=6):
         P, H = definite(rng, 1, K)[0], definite(rng, N, K, 1e4 if flavour == "hard" else 10.0)
         d = rng.standard_normal((N, K))
@@ -230,7 +231,7 @@ def interval_case(form):
             d[:, 3] = np.arange(1, N + 1)
         interval = np.stack(pencil_bounds(P, H), axis=1)
         given = {"P": P, "H": H, "d": d, "interval": interval, "depth": np.int64(depth)}
-        return semi_iteration.certify(P, H, d, depth, form, interval), given
+        return rule.certify(P, H, d, depth, form, interval), given
 
     return make
 
@@ -267,6 +268,9 @@ CASES = {
     "Scaled Richardson envelope": interval_case("scaled"),
     "Heavy ball envelope": interval_case("heavy_ball"),
     "Chebyshev envelope": interval_case("chebyshev"),
+    "Scaled Richardson identity": interval_case("scaled", polynomial_identity),
+    "Heavy ball identity": interval_case("heavy_ball", polynomial_identity),
+    "Chebyshev identity": interval_case("chebyshev", polynomial_identity),
     "Energy bound": energy_case,
     "primal-dual": posterior_case,
     "Richardson identity": iterated_case(richardson.certify_identity),

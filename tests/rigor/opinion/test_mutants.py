@@ -11,6 +11,7 @@ from twofold.rigor.opinion import standalone
 
 # What to change in the joined file, and the certificates that must notice.
 HONEST = [
+    ("e - PH * e * alpha", "e - PH * e * beta", "Chebyshev identity"),
     ("(x - before) * beta, x", "(x - before) * alpha, x", "Chebyshev envelope"),
     ("1 + L * (1 + q)", "1 + 9 * L * (1 + q)", "Heavy ball envelope"),
     ("((M - m) / (M + m)) ** L", "((M - m) / (M + m)) ** (L + 1)", "Scaled Richardson envelope"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb, arb_mat
 
-from twofold.rigor.opinion.balls import Undecided, inner, matrix, positive, root, solve
+from twofold.rigor.opinion.balls import Undecided, inner, length, matrix, positive, root, solve
 from twofold.rigor.opinion.iteration import SLIGHT, steps, worked
 from twofold.rigor.opinion.sides import Sides
 
@@ -18,16 +18,45 @@ def enveloped(form: str) -> Callable[..., Sides]:
     def route(
         P: np.ndarray, H: np.ndarray, d: np.ndarray, interval: np.ndarray, depth: np.ndarray
     ) -> Sides:
-        p, h, c, L = symmetric(P), symmetric(H), matrix(d), steps(depth)
+        h, L = symmetric(H), steps(depth)
         m, M = (arb(float(x)) for x in interval)
-        definite(h * p * h - h * m, h, h * M - h * p * h)
-        dagger, x, before = solve(h, c), arb_mat(len(d), 1), arb_mat(len(d), 1)
-        for alpha, beta in SCHEDULES[form](m, M, L):
-            x, before = x + p * (c - h * x) * alpha + (x - before) * beta, x
+        x, dagger = stepped(form, P, H, d, interval, L)
         e, size = x - dagger, root(inner(dagger, h * dagger))
         right = largest(form, m, M, L) * size
-        scale = worked(P, H, d, L, dagger) * (1 + float(np.linalg.norm(H))) ** 0.5
+        scale = worked(P, H, d, L, dagger) * (1 + length(H)) ** 0.5
         return Sides(root(inner(e, h * e)), right, scale, most=right * SLIGHT)
+
+    return route
+
+
+def stepped(
+    form: str, P: np.ndarray, H: np.ndarray, d: np.ndarray, interval: np.ndarray, L: int
+) -> tuple[arb_mat, arb_mat]:
+    """(x_L, x_dagger), where the interval is proved to hold the spectrum."""
+    p, h, c = symmetric(P), symmetric(H), matrix(d)
+    m, M = (arb(float(x)) for x in interval)
+    definite(h * p * h - h * m, h, h * M - h * p * h)
+    x = before = arb_mat(len(d), 1)
+    for alpha, beta in SCHEDULES[form](m, M, L):
+        x, before = x + p * (c - h * x) * alpha + (x - before) * beta, x
+    return x, solve(h, c)
+
+
+def carried(form: str) -> Callable[..., Sides]:
+    """x_L - x_dagger = -p_L(P H) x_dagger."""
+
+    def route(
+        P: np.ndarray, H: np.ndarray, d: np.ndarray, interval: np.ndarray, depth: np.ndarray
+    ) -> Sides:
+        L = steps(depth)
+        x, dagger = stepped(form, P, H, d, interval, L)
+        PH, e, before = matrix(P) * matrix(H), -dagger, -dagger
+        for alpha, beta in SCHEDULES[form](arb(float(interval[0])), arb(float(interval[1])), L):
+            e, before = e - PH * e * alpha + (e - before) * beta, e
+        gap, h = x - dagger - e, matrix(H)
+        kappa = length(H) * length(np.linalg.inv(H))
+        scale = worked(P, H, d, L, dagger) * (L + 1) ** 2 * (1 + kappa) * length(H) ** 0.5
+        return Sides(root(inner(gap, h * gap)), arb(0), scale)
 
     return route
 
@@ -40,8 +69,8 @@ def energy(P: np.ndarray, H: np.ndarray, d: np.ndarray, x: np.ndarray, least: np
     dagger = solve(h, matrix(d))
     e = matrix(x) - dagger
     right = root(inner(r, p * r) / m)
-    size = 1 + float(np.linalg.norm(H))
-    scale = (worked(P, H, d, 1, dagger) + size * float(np.linalg.norm(x))) * size**0.5
+    size = 1 + length(H)
+    scale = (worked(P, H, d, 1, dagger) + size * length(x)) * size**0.5
     return Sides(root(inner(e, h * e)), right, scale, most=right * SLIGHT + scale * arb(2) ** -40)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from twofold.rigor.opinion.angles import FORMS, sines
 from twofold.rigor.opinion.iteration import averaged, bounded, transported, two_traces
-from twofold.rigor.opinion.pencils import energy, enveloped
+from twofold.rigor.opinion.pencils import carried, energy, enveloped
 from twofold.rigor.opinion.preconditioners import PAIRS, logged, similar_pair
 from twofold.rigor.opinion.sides import (
     Sides,
@@ -45,15 +45,18 @@ _RESOLVENT = {"H_M": 2, "H_inf": 2}
 _ITERATION = {"P": 2, "H": 2, "d": 1, "depth": 0}
 _INTERVAL = {"P": 2, "H": 2, "d": 1, "interval": 1, "depth": 0}
 _BATCH = {"P": None, "H": None, "d": None, "depth": None, "sigma": None}
+POLYNOMIALS = {"scaled": "Scaled Richardson", "heavy_ball": "Heavy ball", "chebyshev": "Chebyshev"}
 ROUTES: dict[str, Route] = {
     "Richardson identity": Route("identity", "both", _ITERATION, transported),
     "Richardson rate": Route("bound", "upper", _ITERATION, bounded("rate")),
     "Power bound": Route("bound", "upper", _ITERATION, bounded("power")),
     **{
         f"{name} envelope": Route("bound", "upper", _INTERVAL, enveloped(form))
-        for name, form in (
-            ("Scaled Richardson", "scaled"), ("Heavy ball", "heavy_ball"),
-            ("Chebyshev", "chebyshev"))
+        for form, name in POLYNOMIALS.items()
+    },
+    **{
+        f"{name} identity": Route("identity", "both", _INTERVAL, carried(form))
+        for form, name in POLYNOMIALS.items()
     },
     "Energy bound": Route(
         "bound", "upper", {"P": 2, "H": 2, "d": 1, "x": 1, "least": 0}, energy),
