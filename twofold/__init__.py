@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from twofold import choose as choose
     from twofold import decoder as decoder
     from twofold import encoder as encoder
     from twofold import learned as learned
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Names are imported when first used: `twofold --help` must answer before NumPy has loaded.
-_ROOMS = ("rigor", "tasks", "measures", "encoder", "decoder", "learned", "training", "theorems")
+_ROOMS = (
+    "choose",
+    "rigor",
+    "tasks",
+    "measures",
+    "encoder",
+    "decoder",
+    "learned",
+    "training",
+    "theorems",
+)
 _NAMES = {
     "Anatomy": "anatomy",
     "Certificate": "certificate",
@@ -47,6 +58,7 @@ __all__ = [
     "System",
     "Tasks",
     "certify",
+    "choose",
     "decoder",
     "encoder",
     "learned",
