@@ -228,6 +228,13 @@ def identity(name: str, *, gap: Any, rounding: Any, **rest: Any) -> Certificate:
     )
 
 
+def violation_rate(certificates: Sequence[Certificate]) -> float:
+    """The largest share of violated rows among several certificates; silence violates nothing."""
+    if not certificates:
+        raise ValueError("certificates: none given; a rate over nothing says nothing")
+    return max(c.counts["violated"] / len(c) for c in certificates)
+
+
 def fingerprint(*arrays: Any) -> str:
     """The sha256 of arrays with their shapes and types: the ``source`` of a certificate."""
     digest = hashlib.sha256()

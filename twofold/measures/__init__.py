@@ -5,6 +5,7 @@ from __future__ import annotations
 from twofold.measures import coercivity as coercivity
 from twofold.measures import difficulty as difficulty
 from twofold.measures import enclosures as enclosures
+from twofold.measures import encoded as encoded
 from twofold.measures import marchenko_pastur as marchenko_pastur
 from twofold.measures import overlap_state as overlap_state
 from twofold.measures import overlaps as overlaps

@@ -8,6 +8,7 @@ from twofold.theorems import capital as capital
 from twofold.theorems import covariance_rate as covariance_rate
 from twofold.theorems import davis_kahan as davis_kahan
 from twofold.theorems import decoder_bound as decoder_bound
+from twofold.theorems import encoded_floor as encoded_floor
 from twofold.theorems import encoder_rate as encoder_rate
 from twofold.theorems import excess_risk as excess_risk
 from twofold.theorems import factor_two as factor_two
