@@ -21,7 +21,7 @@ STUDIES = {
     *(f"001-figure-{n}" for n in range(1, 12)),
 }  # fmt: skip
 # Numbers that came out another, each with its reason in claims.toml.
-EXPLAINED: set[str] = set()
+EXPLAINED = {"000-T5-best-mse", "002-S5-best-mse"}
 # How many items each seed has.
 NUMBERS = {"000": 37, "001": 40, "002": 26, "003": 2, "004": 6}
 OTHERS = {"000": 60, "001": 232, "002": 61, "003": 40, "004": 67}
@@ -212,7 +212,7 @@ def test_a_missing_number_fails_only_if_its_study_ran():
 
 @pytest.mark.parametrize("claim", BOOK.values(), ids=lambda claim: claim.id)
 def test_every_claim_accepts_its_own_number_and_no_distant_one(claim):
-    claim = replace(claim, pending=False)
+    claim = replace(claim, pending=False, explanation="")
     values, half = claims.numbers(claim.printed)
     own = tuple(map(float, values))
     scatter = 1e-3 * abs(own[0]) or 1e-3
@@ -223,7 +223,7 @@ def test_every_claim_accepts_its_own_number_and_no_distant_one(claim):
 
 @pytest.mark.parametrize("claim", BOOK.values(), ids=lambda claim: claim.id)
 def test_one_changed_digit_is_noticed_when_digits_are_compared(claim):
-    claim = replace(claim, kind="forced", tolerance=None, relative=False)
+    claim = replace(claim, kind="forced", tolerance=None, relative=False, explanation="")
     own = tuple(map(float, claims.numbers(claim.printed)[0]))
     for place, digit in enumerate(claim.printed):
         if not digit.isdecimal():
