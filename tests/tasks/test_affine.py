@@ -69,6 +69,15 @@ def test_the_mesh_gives_the_five_point_stencil():
         assert np.linalg.eigvalsh(E.toarray())[0] > -1e-12
 
 
+def test_pieces_of_unequal_width_add_up_to_the_same_laplacian():
+    for side, blocks in ((4, 2), (5, 4), (3, 3)):
+        family = families.diffusion(side=side, blocks=blocks)
+        whole = families.diffusion(side=side, blocks=1)
+        zero = np.zeros((1, blocks**2))
+        np.testing.assert_array_equal(family.dense(zero), whole.dense(np.zeros((1, 1))))
+        assert all(E.nnz for E in family.E)
+
+
 def test_the_tridiagonal_family_is_the_second_difference():
     A = FAMILIES["tridiagonal"].dense(np.zeros((1, 3)))[0] / 100
     np.testing.assert_array_equal(A, 2 * np.eye(9) - np.eye(9, k=1) - np.eye(9, k=-1))
@@ -96,7 +105,7 @@ def test_a_smooth_solution_converges_at_second_order():
         (lambda: Tridiagonal(np.full((2, 5), np.nan)), "a: 10 of 10 entries"),
         (lambda: Sparse((sp.eye(3),), np.ones((2, 2))), "a: expected shape"),
         (lambda: Sparse((sp.csc_matrix(np.triu(np.ones((3, 3)))),), np.ones((2, 1))), "symmetric"),
-        (lambda: families.diffusion(side=4, blocks=2), "blocks: 2 does not divide"),
+        (lambda: families.diffusion(side=2, blocks=3), "blocks: expected at most"),
         (lambda: families.gaussian(seed=0, dim=0), "dim: expected a whole number"),
         (lambda: families.elliptic(dim=3, latent=True), "latent"),
     ],

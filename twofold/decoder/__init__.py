@@ -7,11 +7,13 @@ from twofold.decoder import checkpoints as checkpoints
 from twofold.decoder import closed_form as closed_form
 from twofold.decoder import drift as drift
 from twofold.decoder import enclosure as enclosure
+from twofold.decoder import fast_poisson as fast_poisson
 from twofold.decoder import kernel as kernel
 from twofold.decoder import krylov as krylov
 from twofold.decoder import lanes as lanes
 from twofold.decoder import polynomial as polynomial
 from twofold.decoder import preconditioner as preconditioner
+from twofold.decoder import reduced_basis as reduced_basis
 from twofold.decoder import richardson as richardson
 from twofold.decoder import semi_drift as semi_drift
 from twofold.decoder import sensitivity as sensitivity

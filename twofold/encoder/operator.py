@@ -36,6 +36,10 @@ class OperatorSystem:
     def __len__(self) -> int:
         return len(self.d)
 
+    def rows(self, which: np.ndarray) -> OperatorSystem:
+        """The same for some of the rows."""
+        return OperatorSystem(self.operators, self.z[which], self.d[which])
+
     def matvec(self, v: Float[np.ndarray, "N n"]) -> Float[np.ndarray, "N n"]:
         """A(z) v, row by row."""
         return self.operators.matvec(self.z, v)

@@ -23,8 +23,9 @@ import scipy.sparse as sp
 from jaxtyping import Float
 from scipy.sparse.linalg import splu
 
+from twofold.measures.sparse_residual import squared_lengths
 from twofold.rigor.compensated import exponents, length_upper
-from twofold.rigor.roundoff import U, gamma, scaled_up, up
+from twofold.rigor.roundoff import THETA, U, gamma, scaled_up, up
 from twofold.tasks.affine import Sparse, Tridiagonal
 
 TINY = 2.0**-600
@@ -100,34 +101,40 @@ def residual_upper(
     operators: Elliptic, z: np.ndarray, u: Float[np.ndarray, "N n"], f: Float[np.ndarray, "N n"]
 ) -> Float[np.ndarray, " N"]:
     """At least ||f - A(z) u||_2, the rounding of A(z) and of the product included."""
-    sane = np.isfinite(coefficient_bounds(operators, z)[0])
+    low, size = coefficient_bounds(operators, z)
     unit = np.maximum(exponents(u), exponents(f))
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         v, g = np.ldexp(u, -unit[:, None]), np.ldexp(f, -unit[:, None])
-        r = g - operators.matvec(z, v)
-        error = up(rounding(operators) * up(np.abs(g) + absolute(operators, z, v), 64), 4) + TINY
-        length = scaled_up(length_upper(up(np.abs(r) + error, 2)), unit)
-    return np.where(sane & np.isfinite(length), length, np.inf)
+        if isinstance(operators, Tridiagonal):
+            length = scaled_up(_banded(operators, z, size, v, g), unit)
+        else:
+            length = scaled_up(_sparse(operators, z, size, v, g), unit)
+    return np.where(np.isfinite(low) & np.isfinite(length), length, np.inf)
 
 
-def rounding(operators: Elliptic) -> float:
-    """The relative cost of one entry of A(z) u: coefficients, pieces and the product."""
-    if isinstance(operators, Tridiagonal):
-        return gamma(operators.size[1] + 8)
-    longest = int(np.max(np.diff(operators.pattern[0].indptr), initial=1))
-    return gamma(operators.size[1] + len(operators.E) + longest + 8)
+def _banded(
+    operators: Tridiagonal, z: np.ndarray, size: np.ndarray, v: np.ndarray, g: np.ndarray
+) -> Float[np.ndarray, " N"]:
+    """The lengths of |g - A(z) v| and its rounding, K + 8 roundings to an entry."""
+    b = size * float(operators.a.shape[1]) ** 2
+    t = (b[:, :-1] + b[:, 1:]) * np.abs(v)
+    t[:, :-1] += b[:, 1:-1] * np.abs(v[:, 1:])
+    t[:, 1:] += b[:, 1:-1] * np.abs(v[:, :-1])
+    error = up(gamma(operators.size[1] + 8) * up(np.abs(g) + t, 8), 4) + TINY
+    return length_upper(up(np.abs(g - operators.matvec(z, v)) + error, 2))
 
 
-def absolute(operators: Elliptic, z: np.ndarray, v: np.ndarray) -> Float[np.ndarray, "N n"]:
-    """sum_p (|a_0| + sum |z_k| |a_k|)_p |E_p| |v|."""
-    size, v = coefficient_bounds(operators, z)[1], np.abs(v)
-    if isinstance(operators, Tridiagonal):
-        b = size * float(operators.a.shape[1]) ** 2
-        out = (b[:, :-1] + b[:, 1:]) * v
-        out[:, :-1] += b[:, 1:-1] * v[:, 1:]
-        out[:, 1:] += b[:, 1:-1] * v[:, :-1]
-        return out
-    return sum((size[:, [p]] * (abs(E) @ v.T).T for p, E in enumerate(operators.E)), start=0.0 * v)
+def _sparse(
+    operators: Sparse, z: np.ndarray, size: np.ndarray, v: np.ndarray, g: np.ndarray
+) -> Float[np.ndarray, " N"]:
+    """The same: coefficients, pieces and the longest row's product make the roundings."""
+    union, entries = operators.pattern
+    longest = int(np.max(np.diff(union.indptr), initial=1))
+    k = operators.size[1] + len(operators.E) + longest + 8
+    c = gamma(k) * (1.0 + 4.0 * (2 * k + 8) * U)
+    pattern, n = (union.indptr, union.indices, entries), v.shape[1]
+    square = squared_lengths(pattern, operators.coefficient(z), size, v, g, c, TINY)
+    return up(np.sqrt(up(square, n + 8) + n * THETA), 2)
 
 
 def _absolute(operators: Sparse) -> Any:

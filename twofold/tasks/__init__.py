@@ -17,5 +17,6 @@ from twofold.tasks import moments as moments
 from twofold.tasks import pde as pde
 from twofold.tasks import regression as regression
 from twofold.tasks import samplers as samplers
+from twofold.tasks import sparse_kernel as sparse_kernel
 from twofold.tasks import tridiagonal as tridiagonal
 from twofold.tasks import woodbury as woodbury

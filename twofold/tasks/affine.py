@@ -18,7 +18,7 @@ from scipy.sparse.linalg import splu
 
 from twofold.rigor import inputs
 from twofold.rigor.linear import solve as verified
-from twofold.tasks import tridiagonal
+from twofold.tasks import sparse_kernel, tridiagonal
 
 NOT_ELLIPTIC = "the coefficient of A(z) is not positive everywhere: the operator is not elliptic"
 SINGULAR = "A(z) could not be proved regular"
@@ -195,8 +195,8 @@ class Sparse:
 
     def matvec(self, z: np.ndarray, v: Float[np.ndarray, "N n"]) -> Float[np.ndarray, "N n"]:
         """A(z) v, row by row."""
-        a = self.coefficient(z)
-        return sum((a[:, [p]] * (E @ v.T).T for p, E in enumerate(self.E)), start=0.0 * v)
+        union, entries = self.pattern
+        return sparse_kernel.matvec((union.indptr, union.indices, entries), self.coefficient(z), v)
 
     @cached_property
     def order(self) -> np.ndarray:
