@@ -9,7 +9,7 @@ over the pool, and both are estimates. The time is measured: seconds per task, l
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,10 @@ from twofold.tasks import laws, samplers
 from twofold.theorems.trace_risk import covariance
 
 METHODS: tuple[Method, ...] = ("richardson", "heavy_ball", "chebyshev", "pcg")
-FIXED = {"heavy_ball": polynomial.heavy_ball, "chebyshev": polynomial.chebyshev}
+FIXED: dict[Method, Callable[[Any, int], Schedule]] = {
+    "heavy_ball": polynomial.heavy_ball,
+    "chebyshev": polynomial.chebyshev,
+}
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ _PLACES = {
     "001-theory": "theory.STUDY",
     "002-obstruction": "obstruction_pair.STUDY",
     "001-figure-8": "scalar_ladder.STUDY",
+    "002-solvers": "solvers.STUDY",
     "corrections": "corrections.STUDY",
 }
 

@@ -29,7 +29,11 @@ from twofold.rigor.roundoff import up
 from twofold.theorems.richardson import rate_power
 
 Form = Literal["scaled", "heavy_ball", "chebyshev"]
-NAMES = {"scaled": "Scaled Richardson", "heavy_ball": "Heavy ball", "chebyshev": "Chebyshev"}
+NAMES: dict[Form, str] = {
+    "scaled": "Scaled Richardson",
+    "heavy_ball": "Heavy ball",
+    "chebyshev": "Chebyshev",
+}
 STATEMENT = r"\|x_L-x^\dagger\|_H\le\max_{t\in[m,M]}|p_L(t)|\,\|x^\dagger\|_H"
 REFERENCE = "saad2003iterative"
 NOT_SPD = "P or H is not proved symmetric positive definite"
