@@ -61,8 +61,8 @@ def fitted(
     if not u.any():
         raise ValueError("snapshots: none is finite and nonzero; pass solved tasks")
     u = u[np.any(u != 0, axis=1)]
-    size = np.linalg.norm(u, axis=1)
-    _, weight, V = np.linalg.svd(u / size[:, None], full_matrices=False)
+    size = np.sqrt(np.sum(u * u, axis=1, keepdims=True))
+    _, weight, V = np.linalg.svd(u / size, full_matrices=False)
     V = np.ascontiguousarray(V[: min(rank, int(np.sum(weight > cut * weight[0])))].T)
     return ReducedBasis(V, np.stack([V.T @ (E @ V) for E in operators.E]))
 
