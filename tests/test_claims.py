@@ -17,7 +17,7 @@ COVERAGE = tomllib.loads((files("twofold") / "coverage.toml").read_text(encoding
 LATER = {"learned decoders", "closure", "atlas", "information"}
 STUDIES = {
     "000-table-1", "000-table-3", "000-figure-1", "000-figure-3", "000-bernstein",
-    "001-certificates", "002-obstruction", "000-table-5", "000-figure-5", "002-pde",
+    "001-certificates", "002-gp", "002-obstruction", "000-table-5", "000-figure-5", "002-pde",
     *(f"001-figure-{n}" for n in range(1, 12)),
 }  # fmt: skip
 # Numbers that came out another, each with its reason in claims.toml.
