@@ -19,6 +19,8 @@ STUDIES = {
     "000-table-1", "000-table-3", "000-figure-1", "000-figure-3", "000-bernstein",
     "001-certificates", "002-gp", "002-obstruction", "000-table-5", "000-figure-5", "002-pde",
     *(f"001-figure-{n}" for n in range(1, 12)),
+    "001-section-8",
+    "002-overlaps",
 }  # fmt: skip
 # Numbers that came out another, each with its reason in claims.toml.
 EXPLAINED = {"000-T5-best-mse", "002-S5-best-mse"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from twofold.decoder import adjoint_kernel as adjoint_kernel
+from twofold.decoder import attention as attention
+from twofold.decoder import attention_bounds as attention_bounds
 from twofold.decoder import checkpoints as checkpoints
 from twofold.decoder import closed_form as closed_form
 from twofold.decoder import drift as drift

@@ -9,6 +9,7 @@ from twofold.measures import encoded as encoded
 from twofold.measures import marchenko_pastur as marchenko_pastur
 from twofold.measures import overlap_state as overlap_state
 from twofold.measures import overlaps as overlaps
+from twofold.measures import projection as projection
 from twofold.measures import sparse_residual as sparse_residual
 from twofold.measures import spectra as spectra
 from twofold.measures import squared_error as squared_error

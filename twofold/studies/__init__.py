@@ -28,6 +28,8 @@ _PLACES = {
     "001-figure-7": "lowrank_figures.FIGURE_7",
     "001-figure-11": "lowrank_figures.FIGURE_11",
     "001-figure-10": "prompt_spectrum.STUDY",
+    "001-section-8": "attention_maps.STUDY",
+    "002-overlaps": "overlap_log.STUDY",
     "001-theory": "theory.STUDY",
     "002-gp": "gp_comparison.STUDY",
     "002-obstruction": "obstruction_pair.STUDY",

@@ -13,7 +13,9 @@ from twofold.theorems import encoder_rate as encoder_rate
 from twofold.theorems import excess_risk as excess_risk
 from twofold.theorems import factor_two as factor_two
 from twofold.theorems import finite_task as finite_task
+from twofold.theorems import global_matrix as global_matrix
 from twofold.theorems import heldout as heldout
+from twofold.theorems import local_contraction as local_contraction
 from twofold.theorems import moment_ratio as moment_ratio
 from twofold.theorems import mp_window as mp_window
 from twofold.theorems import nonclosure as nonclosure
