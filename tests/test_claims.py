@@ -21,6 +21,7 @@ STUDIES = {
     *(f"001-figure-{n}" for n in range(1, 12)),
     "001-section-8",
     "002-overlaps",
+    "001-figure-10-qk",
 }  # fmt: skip
 # Numbers that came out another, each with its reason in claims.toml.
 EXPLAINED = {"000-T5-best-mse", "002-S5-best-mse"}

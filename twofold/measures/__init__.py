@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from twofold.measures import attention_kernel as attention_kernel
 from twofold.measures import coercivity as coercivity
 from twofold.measures import difficulty as difficulty
 from twofold.measures import enclosures as enclosures

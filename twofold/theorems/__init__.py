@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from twofold.theorems import balance as balance
 from twofold.theorems import bernstein as bernstein
 from twofold.theorems import betting as betting
 from twofold.theorems import capital as capital

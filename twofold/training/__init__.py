@@ -7,6 +7,7 @@ from twofold.training import band as band
 from twofold.training import complex_step as complex_step
 from twofold.training import eigenbasis as eigenbasis
 from twofold.training import error_bar as error_bar
+from twofold.training import factored as factored
 from twofold.training import finite_set as finite_set
 from twofold.training import latent as latent
 from twofold.training import online as online

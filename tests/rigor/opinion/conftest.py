@@ -9,6 +9,7 @@ from twofold.certificate import fingerprint
 from twofold.measures.squared_error import split
 from twofold.rigor.pencil import pencil_bounds
 from twofold.theorems import (
+    balance,
     davis_kahan,
     decoder_bound,
     encoder_rate,
@@ -261,7 +262,19 @@ def posterior_case(rng, flavour, N=6, M=5, R=4, Q=3):
     return primal_dual.certify(**given), given
 
 
+def balance_case(rng, flavour, N=5, m=3, K=4):
+    q, k = rng.standard_normal((2, N, m, K))
+    G = rng.standard_normal((N, K, K))
+    if flavour == "attained":
+        k = q.copy()
+    if flavour == "hard":
+        q, k, G = 1e40 * q, 1e-40 * k, 1e30 * G
+    given = {"query": q, "key": k, "G": G, "eta": 0.1}
+    return balance.certify(**given), given
+
+
 CASES = {
+    "Balance": balance_case,
     "Overlap log": log_case,
     "Spectral obstruction, risk": reordered_case(0),
     "Spectral obstruction, gradient": reordered_case(1),

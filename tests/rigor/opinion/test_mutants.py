@@ -43,6 +43,7 @@ HONEST = [
     ("y * y * d / (1 - y * d)", "y * d / (1 - y * d)", "resolvent bound"),
     ("error = contraction(P, h), x - moved", "error = contraction(P, h), x", "Overlap log"),
     ("moved = T * moved\n        left", "moved = T * T * moved\n        left", "Overlap log"),
+    ("moved - before - second", "moved - before", "Balance"),
     ("inner(T, T * S)", "inner(T, S * S)", "Spectral obstruction, risk"),
     ("- 2 * inner(first, eye", "- inner(first, eye", "Spectral obstruction, risk"),
     ("known - p * (h * known)", "known - p * known", "Spectral obstruction, gradient"),

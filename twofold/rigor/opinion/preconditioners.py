@@ -69,4 +69,16 @@ def logged(P: np.ndarray, H: np.ndarray, d: np.ndarray, depth: np.ndarray) -> Si
     return Sides(left / (N * K), right / (N * K), scale / (N * K))
 
 
+def balanced(query: np.ndarray, key: np.ndarray, G: np.ndarray, eta: np.ndarray) -> Sides:
+    """D^+ - D = eta^2 (W_K G'G W_K' - W_Q GG' W_Q') for D = W_Q W_Q' - W_K W_K'."""
+    q, k, g, step = matrix(query), matrix(key), matrix(G), arb(float(eta))
+    right, left = k * g.transpose(), q * g
+    one, two = q - right * step, k - left * step
+    moved = one * one.transpose() - two * two.transpose()
+    before = q * q.transpose() - k * k.transpose()
+    second = (right * right.transpose() - left * left.transpose()) * (step * step)
+    size = (length(query) + length(key)) * (1 + abs(float(eta)) * length(G))
+    return Sides(frobenius(moved - before - second), arb(0), size**2)
+
+
 PAIRS = {"risk": (risk_of, overlaps_of), "gradient": (gradient_of, moments_of)}

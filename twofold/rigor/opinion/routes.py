@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from twofold.rigor.opinion.angles import FORMS, sines
 from twofold.rigor.opinion.iteration import averaged, bounded, transported, two_traces
 from twofold.rigor.opinion.pencils import carried, energy, enveloped
-from twofold.rigor.opinion.preconditioners import PAIRS, logged, similar_pair
+from twofold.rigor.opinion.preconditioners import PAIRS, balanced, logged, similar_pair
 from twofold.rigor.opinion.sides import (
     Sides,
     bias,
@@ -80,6 +80,8 @@ ROUTES: dict[str, Route] = {
     "resolvent bound": Route("bound", "upper", _RESOLVENT, expansion_bound),
     "encoder_rate": Route(
         "bound", "upper", {"s": 0, "modes": 2, "values": 1, "eta": 0}, decay),
+    "Balance": Route(
+        "identity", "both", {"query": 2, "key": 2, "G": 2, "eta": 0}, balanced),
     "Overlap log": Route(
         "identity", "both", {"P": 2, "H": None, "d": None, "depth": None}, logged),
     **{
