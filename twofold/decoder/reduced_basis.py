@@ -98,7 +98,7 @@ def solve_proved(
     if not 0 < tolerance < 1:
         raise ValueError(f"tolerance: expected a number between 0 and 1, got {tolerance}")
     u = np.zeros(system.d.shape) if start is None else start(system)
-    u = np.where(np.isfinite(u).all(axis=1)[:, None], u, 0.0)
+    u = np.where(np.isfinite(u).all(axis=1, keepdims=True), u, 0.0)
     found = Proved(u, system.distance(u), np.zeros(len(u), dtype=int))
     open_rows = np.flatnonzero(~found.reached(tolerance) & (system.coercive > 0))
     for rows in np.array_split(open_rows, max(1, len(open_rows) // 16)):

@@ -193,6 +193,16 @@ def proofs(run: Run, method: str) -> tuple[list[Certificate], evidence.Evidence]
     return [*bias, *weak, *floor, *iteration, *split], (
         evidence.of(iteration, **given)
         | evidence.of(bias, H=G_ridge, z=z, ridge=np.float64(ridge))
+        | evidence.of(
+            weak,
+            A=run.encoder.operators.A,
+            u=run.tasks.u,
+            f=run.tasks.f,
+            probes=np.zeros((0, 0)),
+            z=z,
+            ridge=np.float64(ridge),
+            metric=run.encoder.metric,
+        )
         | evidence.of(floor, A_enc=system.H, A=run.A, f=run.tasks.query)
         | evidence.of_anatomy(split, anatomy)
     )

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from twofold.certificate import fingerprint
+from twofold.encoder.weak_form import WeakForm
 from twofold.measures.squared_error import split
 from twofold.rigor.pencil import pencil_bounds
+from twofold.tasks import families, pde
+from twofold.tasks.affine import Dense
 from twofold.theorems import (
     balance,
     davis_kahan,
     decoder_bound,
+    encoded_floor,
     encoder_rate,
     energy_bound,
     excess_risk,
@@ -30,6 +34,7 @@ from twofold.theorems import (
     subspace_floor,
     trace_risk,
     tracking,
+    weak_bias,
 )
 from twofold.training import trajectory
 
@@ -273,8 +278,41 @@ def balance_case(rng, flavour, N=5, m=3, K=4):
     return balance.certify(**given), given
 
 
+def prompts(rng, flavour, N=5):
+    """Pairs of a dense family, the encoder and the latents."""
+    family = families.gaussian(seed=3, dim=5, latent=3)
+    if flavour == "attained":
+        family = Dense(np.array([2 * np.eye(5), np.eye(5)]))
+    tasks = pde.sample(family, seed=int(rng.integers(99)), count=N, pairs=2)
+    probes = rng.standard_normal((3, 5)) if flavour == "hard" else None
+    ridge = {"attained": 1.0, "random": 1e-3, "hard": 1e-7}[flavour]
+    return tasks, WeakForm(family, probes, ridge, gram=flavour == "hard")
+
+
+def weak_case(rng, flavour):
+    tasks, encoder = prompts(rng, flavour)
+    probes = np.zeros((0, 0)) if encoder.probes is None else encoder.probes
+    return weak_bias.certify(encoder, tasks.prompt, tasks.latent), {
+        "A": encoder.operators.A, "u": tasks.u, "f": tasks.f, "probes": probes,
+        "z": tasks.latent, "ridge": encoder.ridge, "metric": encoder.metric,
+    }  # fmt: skip
+
+
+def floor_case(rng, flavour):
+    tasks, encoder = prompts(rng, flavour)
+    A, f = encoder.operators.dense(tasks.latent), tasks.query
+    A_enc = encoder(tasks.prompt).dense()
+    if flavour == "attained":
+        A = np.broadcast_to(2 * np.eye(5), A.shape).copy()
+        A_enc = A - 0.25 * np.eye(5)
+    given = {"A_enc": A_enc, "A": A, "f": f}
+    return encoded_floor.certify(**given), given
+
+
 CASES = {
     "Balance": balance_case,
+    "weak-form bias": weak_case,
+    "encoded floor": floor_case,
     "Overlap log": log_case,
     "Spectral obstruction, risk": reordered_case(0),
     "Spectral obstruction, gradient": reordered_case(1),

@@ -11,6 +11,10 @@ from twofold.rigor.opinion import standalone
 
 # What to change in the joined file, and the certificates that must notice.
 HONEST = [
+    ("pairs * matrix(a) * V for", "pairs * V for", "weak-form bias"),
+    ("matrix(f) - pairs * first", "matrix(f) + pairs * first", "weak-form bias"),
+    ("- v + solve(H, M * v) * lam", "- v - solve(H, M * v) * lam", "weak-form bias"),
+    ("/ (1 - y * d) * frobenius(query)", "/ (1 + y * d)", "encoded floor"),
     ("e - PH * e * alpha", "e - PH * e * beta", "Chebyshev identity"),
     ("(x - before) * beta, x", "(x - before) * alpha, x", "Chebyshev envelope"),
     ("1 + L * (1 + q)", "1 + 9 * L * (1 + q)", "Heavy ball envelope"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from twofold.rigor.opinion.angles import FORMS, sines
 from twofold.rigor.opinion.iteration import averaged, bounded, transported, two_traces
+from twofold.rigor.opinion.operators import encoded_floor, weak_bias
 from twofold.rigor.opinion.pencils import carried, energy, enveloped
 from twofold.rigor.opinion.preconditioners import PAIRS, balanced, logged, similar_pair
 from twofold.rigor.opinion.sides import (
@@ -72,6 +73,11 @@ ROUTES: dict[str, Route] = {
     "subspace floor": Route(
         "bound", "upper", {"U": 2, "U_star": 2, "sigma_x": 2, "sigma_z": 2}, missed_subspace),
     "nonclosure": Route("bound", "lower", {"x": 0, "y": 0}, two_modes),
+    "weak-form bias": Route(
+        "identity", "both",
+        {"A": None, "u": 2, "f": 2, "probes": None, "z": 1, "ridge": 0, "metric": None},
+        weak_bias),
+    "encoded floor": Route("bound", "upper", {"A_enc": 2, "A": 2, "f": 1}, encoded_floor),
     "ridge bias": Route("identity", "both", {"H": 2, "z": 1, "ridge": 0}, bias),
     "primal-dual": Route(
         "identity", "both", {"Phi": 2, "y": 1, "Phi_q": 2, "prior": None, "noise": None},
