@@ -22,6 +22,7 @@ from twofold.measures import encoded, squared_error
 from twofold.protocol import EncoderDecoder, Tasks
 from twofold.studies import evidence
 from twofold.tasks import families, pde
+from twofold.tasks.affine import Dense
 from twofold.theorems import (
     encoded_floor,
     finite_task,
@@ -68,6 +69,13 @@ class Run:
     train: Tasks
     tasks: Tasks
     P: Mapping[str, Float[np.ndarray, "n n"]]
+
+    @property
+    def family(self) -> Dense:
+        """A_0, ..., A_K."""
+        operators = self.encoder.operators
+        assert isinstance(operators, Dense)
+        return operators
 
     @cached_property
     def system(self) -> DenseSystem:
@@ -195,7 +203,7 @@ def proofs(run: Run, method: str) -> tuple[list[Certificate], evidence.Evidence]
         | evidence.of(bias, H=G_ridge, z=z, ridge=np.float64(ridge))
         | evidence.of(
             weak,
-            A=run.encoder.operators.A,
+            A=run.family.A,
             u=run.tasks.u,
             f=run.tasks.f,
             probes=np.zeros((0, 0)),
