@@ -78,6 +78,15 @@ def test_rows_fall_back_exactly_where_the_interval_misses_the_spectrum(tasks):
     assert np.allclose(found.path[:, found.fallen], rest[:, found.fallen])
 
 
+def test_rows_fall_back_where_the_interval_starts_too_high(tasks):
+    """Nothing blows up there: slow modes only lag behind the envelope, by a factor of ten."""
+    ends = (0.5, 1.01 * float(np.linalg.eigvalsh(tasks.H)[:, -1].max()))
+    given = dict(P=np.eye(8), method="certified", depth=8)
+    found = solving.solved(tasks.H, tasks.d, interval=ends, **given)
+    assert found.fallen.mean() > 0.5 and np.isfinite(found.path).all()
+    assert not solving.solved(tasks.H, tasks.d, **given).fallen.any()
+
+
 def test_a_residual_beyond_overflow_falls_back_too(tasks):
     found = solving.solved(
         tasks.H, tasks.d, P=1e6 * np.eye(8), method="certified", depth=64, interval=(0.1, 0.2)
