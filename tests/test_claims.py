@@ -22,6 +22,7 @@ STUDIES = {
     "001-section-8",
     "002-overlaps",
     "001-figure-10-qk",
+    "002-scaling",
 }  # fmt: skip
 # Numbers that came out another, each with its reason in claims.toml.
 EXPLAINED = {"000-T5-best-mse", "002-S5-best-mse"}

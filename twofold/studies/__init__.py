@@ -36,6 +36,7 @@ _PLACES = {
     "002-obstruction": "obstruction_pair.STUDY",
     "001-figure-8": "scalar_ladder.STUDY",
     "002-solvers": "solvers.STUDY",
+    "002-scaling": "sweep.STUDY",
     "corrections": "corrections.STUDY",
 }
 
