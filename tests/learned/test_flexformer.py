@@ -98,6 +98,22 @@ def test_the_guard_keeps_the_sign_of_the_sum():
     assert below < 0 < above and abs(below) == pytest.approx(2 * GUARD, rel=1e-6)
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_audit_changes_the_tokens_and_nothing_else(kernel):
+    flex = Flexformer(6, kernel, 3, 4)
+    theta = flex.start(0)
+    before = flex.split(theta)
+    for name, changed in flex.audited(theta, 1).items():
+        after = flex.split(changed)
+        for key in flex.shapes:
+            assert np.array_equal(after[key], before[key]) is (key not in "qk"), (name, key)
+    part = flex.split(flex.audited(theta, 1)["tokens permuted"])
+    assert np.array_equal(np.sort(part["q"], axis=0), np.sort(before["q"], axis=0))
+    constant = flex.matrix(flex.audited(theta, 1)["tokens constant"])
+    attention = (constant - np.diag(before["s"])) / np.outer(before["a"], before["v"])
+    np.testing.assert_allclose(attention, 1 / 6, rtol=1e-12)
+
+
 def test_a_large_theta_does_not_overflow_the_softmax():
     flex = Flexformer(4, "softmax")
     part = flex.split(np.array(flex.start(0)))

@@ -101,6 +101,22 @@ def test_a_short_run_is_the_curve_and_a_long_one_is_not():
     assert gap[0] < 1e-12 and gap[1] < 1e-3 and gap[2] > 10 * gap[1]
 
 
+def test_the_largest_eigenvalue_is_a_good_guide():
+    for family in FAMILIES:
+        theta = family.start(0)
+        J, r = dense(family, theta, *data(), 4, 1.0, STEPS)[1:]
+        expected = np.linalg.norm(J, 2) ** 2 / r.size
+        found = ntk.largest(family, theta, *data(), 4)
+        assert 0.9 * expected < found <= expected * (1 + 1e-12)
+
+
+def test_the_discrepancy_is_over_all_steps_so_far():
+    found = ntk.discrepancy(np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 5.0]))
+    np.testing.assert_allclose(found, [0, 0, 1])
+    with pytest.raises(ValueError, match="^predicted: "):
+        ntk.discrepancy(np.ones(3), np.ones(2))
+
+
 def test_one_parameter_is_exhausted_in_two_steps():
     """J J' has rank one: r_0 has a part in its range and one in its null space."""
     H, d, target = data(dim=1)

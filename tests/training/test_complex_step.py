@@ -22,3 +22,11 @@ def test_the_modulus_is_not_analytic_and_would_be_wrong():
 def test_a_bad_point_is_named():
     with pytest.raises(ValueError, match="^point: "):
         complex_step.gradient(lambda z: 0j, np.array([np.nan]))
+
+
+def test_the_distance_is_relative_and_of_all_entries():
+    assert complex_step.distance(np.array([3.0, 4.5]), np.array([3.0, 4.0])) == 0.1
+    with pytest.raises(ValueError, match="^found: "):
+        complex_step.distance(np.ones(3), np.ones(2))
+    with pytest.raises(ValueError, match="^expected: "):
+        complex_step.distance(np.ones(2), np.zeros(2))

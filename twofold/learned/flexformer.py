@@ -100,6 +100,22 @@ class Flexformer(Family):
         """The rows whose sum is too near zero to be divided by."""
         return [int(i) for i in np.flatnonzero(~(self.margins(theta) >= GUARD))]
 
+    def audited(self, theta: np.ndarray, seed: int) -> dict[str, Float[np.ndarray, " n"]]:
+        """Theta with its tokens dealt to other coordinates, and with all of them made equal.
+
+        What a P loses by it is what its tokens had learned; the diagonals stay.
+        """
+        part = self.split(self.checked(theta))
+        order = np.random.default_rng(inputs.whole("seed", seed)).permutation(self.dim)
+        changes = {
+            "tokens permuted": {name: part[name][order] for name in ("q", "k")},
+            "tokens constant": {name: 0 * part[name] + part[name].mean(0) for name in ("q", "k")},
+        }
+        return {
+            name: np.concatenate([np.ravel((part | change)[key]) for key in self.shapes])
+            for name, change in changes.items()
+        }
+
     def frozen(self, theta: np.ndarray) -> Float[np.ndarray, "K K"]:
         """P of a theta that training is done with; ValueError if the guard made one of its rows."""
         if rows := self.guarded(theta):

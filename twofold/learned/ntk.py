@@ -117,6 +117,28 @@ class Curve:
         return T
 
 
+def discrepancy(observed: np.ndarray, predicted: np.ndarray) -> Float[np.ndarray, " S"]:
+    """|observed - predicted| / |observed| up to each horizon: norms over the steps so far."""
+    observed = inputs.real("observed", observed, ndim=1)
+    predicted = inputs.real("predicted", predicted, shape=observed.shape)
+    return np.sqrt(np.cumsum((observed - predicted) ** 2) / np.cumsum(observed**2))
+
+
+def largest(
+    family: Parametrised,
+    theta0: np.ndarray,
+    H: np.ndarray,
+    d: np.ndarray,
+    target: np.ndarray,
+    depth: int,
+) -> float:
+    """The largest eigenvalue of J J'/m that r_0 sees, from 8 steps of Lanczos: a guide to eta."""
+    found = curve(
+        family, theta0, H, d, target, depth=depth, eta=1.0, steps=[0], tolerance=-1.0, most=8
+    )
+    return found.top
+
+
 def curve(
     family: Parametrised,
     theta0: np.ndarray,

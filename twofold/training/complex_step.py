@@ -35,3 +35,12 @@ def loss(P: np.ndarray, H: np.ndarray, d: np.ndarray, target: np.ndarray, depth:
     for _ in range(inputs.whole("depth", depth)):
         x = x + (d - np.matmul(H, x[..., None])[..., 0]) @ P.T
     return complex(np.sum((x - target) ** 2) / (2 * x.size))
+
+
+def distance(found: np.ndarray, expected: np.ndarray) -> float:
+    """|found - expected| / |expected| in the 2-norm of all entries."""
+    expected = inputs.real("expected", expected)
+    found = inputs.real("found", found, shape=expected.shape)
+    if not expected.any():
+        raise ValueError("expected: zero has no relative distance")
+    return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
