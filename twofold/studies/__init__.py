@@ -38,6 +38,7 @@ _PLACES = {
     "001-theory": "theory.STUDY",
     "002-gp": "gp_comparison.STUDY",
     "002-gradients": "gradient_check.STUDY",
+    "002-ntk": "tangent_kernel.STUDY",
     "002-obstruction": "obstruction_pair.STUDY",
     "001-figure-8": "scalar_ladder.STUDY",
     "002-solvers": "solvers.STUDY",
