@@ -26,7 +26,10 @@ STUDIES = {
     "000-table-2", "000-figure-2", "000-table-4", "000-figure-4", "002-gradients", "002-ntk",
 }  # fmt: skip
 # Numbers that came out another, each with its reason in claims.toml.
-EXPLAINED = {"000-T5-best-mse", "002-S5-best-mse"}
+EXPLAINED = {
+    "000-T5-best-mse", "002-S5-best-mse",
+    "000-T2-error-bound-ratio", "002-S9-heldout-posterior-mse",
+}  # fmt: skip
 # How many items each seed has.
 NUMBERS = {"000": 37, "001": 40, "002": 26, "003": 2, "004": 6}
 OTHERS = {"000": 60, "001": 232, "002": 61, "003": 40, "004": 67}
