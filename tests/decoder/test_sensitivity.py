@@ -84,13 +84,18 @@ def test_fitted_is_the_cotangent_of_its_own_error():
     assert close(dP, sensitivity.cotangent(P, H, d, 5, 0.25 * (x - target))[1])
 
 
-def test_the_bits_do_not_depend_on_the_threads():
+def test_the_bits_do_not_depend_on_the_threads(monkeypatch):
     P, H, d, rng = problem(700, 16)
     target, before = rng.normal(size=d.shape), numba.get_num_threads()
     results = []
+    for alone in (True, False):
+        monkeypatch.setattr(adjoint_kernel, "small", lambda N, K, depth, alone=alone: alone)
+        results.append(sensitivity.fitted(P, H, d, 5, target, 1.0))
+        results[-1] += sensitivity.tangent(P, H, d, 5, P)
     for threads in {1, before}:
         numba.set_num_threads(threads)
         results.append(sensitivity.fitted(P, H, d, 5, target, 1.0))
+        results[-1] += sensitivity.tangent(P, H, d, 5, P)
     numba.set_num_threads(before)
     for one in results:
         assert all(np.array_equal(a, b) for a, b in zip(one, results[0], strict=True))

@@ -20,6 +20,7 @@ from twofold.rigor.tiles import combined, room, row_sums, subtract_tile, tile
 CACHE = 5 << 17
 CHUNKS = 8
 MOST = 64
+SMALL = 1 << 21
 compiled = numba.njit(fastmath=False, cache=True, nogil=True)
 
 
@@ -27,6 +28,11 @@ def block_size(K: int) -> int:
     """Tasks per block, a multiple of 8: their H fill about two thirds of a megabyte."""
     fitting = CACHE // (8 * (K + 8) ** 2)
     return 8 * min(max(fitting // 8, 1), MOST // 8)
+
+
+def small(N: int, K: int, depth: int) -> bool:
+    """Whether one thread is done before another is awake: a fraction of a millisecond."""
+    return N * K * K * depth < SMALL
 
 
 def chunks(N: int, K: int) -> int:
@@ -162,53 +168,79 @@ def padded(M, K):
     return straight, turned
 
 
+@compiled
+def pull_chunk(c, P, H, d, given, fitted, depth, B, x, D):
+    """Chunk c of `pull`."""
+    N, K = d.shape
+    straight, turned = padded(P, K)
+    A, X, Y, Z = rooms(B, K), lines(B, K), lines(B, K), lines(1, K)
+    R, Lam, total = lines(depth * B, K), lines(depth * B, K), room(K)
+    total[:] = 0.0
+    for start in range(c * B, N, D.shape[0] * B):
+        count = min(B, N - start)
+        for b in range(count):
+            load(H[start + b], A[b])
+        forwards(A, turned, d, start, count, depth, X, Y, R)
+        Lam[:] = 0.0
+        begin(X, given, fitted, start, count, x, Lam, (depth - 1) * B)
+        backwards(A, straight, count, depth, Y, Z, Lam)
+        subtract_outer(Lam, R, total)
+    D[c] = total[:K, :K]
+
+
+@compiled
+def push_chunk(c, P, H, d, turn, depth, B, several, x, moved):
+    """Chunk c of ``several`` of `push`."""
+    N, K = d.shape
+    turned, bent = padded(P, K)[1], padded(turn, K)[1]
+    A, X, Y = rooms(B, K), lines(B, K), lines(B, K)
+    V, R = lines(B, K), lines(B, K)
+    for start in range(c * B, N, several * B):
+        count = min(B, N - start)
+        for b in range(count):
+            load(H[start + b], A[b])
+        X[:], V[:], R[:] = 0.0, 0.0, 0.0
+        for _ in range(depth):
+            images(A, V, count, R)
+            rows_product(R, 0, B, turned, K, Y)
+            subtract(V, Y)
+            residuals(A, d, start, count, X, Y, R, 0)
+            rows_product(R, 0, B, bent, K, Y)
+            add(V, Y)
+            rows_product(R, 0, B, turned, K, Y)
+            add(X, Y)
+        for b in range(count):
+            for k in range(K):
+                x[start + b, k] = X[b, k]
+                moved[start + b, k] = V[b, k]
+
+
+@compiled
+def pull_alone(P, H, d, given, fitted, depth, B, x, D):
+    """`pull` on one thread: where waking another costs more than it saves."""
+    for c in range(D.shape[0]):
+        pull_chunk(c, P, H, d, given, fitted, depth, B, x, D)
+
+
+@compiled
+def push_alone(P, H, d, turn, depth, B, several, x, moved):
+    """`push` on one thread."""
+    for c in range(several):
+        push_chunk(c, P, H, d, turn, depth, B, several, x, moved)
+
+
 @numba.njit(fastmath=False, cache=True, parallel=True)
 def pull(P, H, d, given, fitted, depth, B, x, D):
     """X = x_L, and D[c] = -sum of lambda_{l+1} r_l' over the tasks of chunk c.
 
     depth >= 1. lambda_L is ``given``; or, with ``fitted`` > 0, fitted (x_L - given).
     """
-    N, K = d.shape
-    straight, turned = padded(P, K)
     for c in prange(D.shape[0]):
-        A, X, Y, Z = rooms(B, K), lines(B, K), lines(B, K), lines(1, K)
-        R, Lam, total = lines(depth * B, K), lines(depth * B, K), room(K)
-        total[:] = 0.0
-        for start in range(c * B, N, D.shape[0] * B):
-            count = min(B, N - start)
-            for b in range(count):
-                load(H[start + b], A[b])
-            forwards(A, turned, d, start, count, depth, X, Y, R)
-            Lam[:] = 0.0
-            begin(X, given, fitted, start, count, x, Lam, (depth - 1) * B)
-            backwards(A, straight, count, depth, Y, Z, Lam)
-            subtract_outer(Lam, R, total)
-        D[c] = total[:K, :K]
+        pull_chunk(c, P, H, d, given, fitted, depth, B, x, D)
 
 
 @numba.njit(fastmath=False, cache=True, parallel=True)
-def push(P, H, d, turn, depth, B, count_of_chunks, x, moved):
+def push(P, H, d, turn, depth, B, several, x, moved):
     """X = x_L and moved = v_L, where v_0 = 0 and v_{l+1} = v_l + turn r_l - P H v_l."""
-    N, K = d.shape
-    turned, bent = padded(P, K)[1], padded(turn, K)[1]
-    for c in prange(count_of_chunks):
-        A, X, Y = rooms(B, K), lines(B, K), lines(B, K)
-        V, R = lines(B, K), lines(B, K)
-        for start in range(c * B, N, count_of_chunks * B):
-            count = min(B, N - start)
-            for b in range(count):
-                load(H[start + b], A[b])
-            X[:], V[:], R[:] = 0.0, 0.0, 0.0
-            for _ in range(depth):
-                images(A, V, count, R)
-                rows_product(R, 0, B, turned, K, Y)
-                subtract(V, Y)
-                residuals(A, d, start, count, X, Y, R, 0)
-                rows_product(R, 0, B, bent, K, Y)
-                add(V, Y)
-                rows_product(R, 0, B, turned, K, Y)
-                add(X, Y)
-            for b in range(count):
-                for k in range(K):
-                    x[start + b, k] = X[b, k]
-                    moved[start + b, k] = V[b, k]
+    for c in prange(several):
+        push_chunk(c, P, H, d, turn, depth, B, several, x, moved)

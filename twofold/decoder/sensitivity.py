@@ -29,7 +29,8 @@ def tangent(
     dP = inputs.real("dP", dP, shape=P.shape)
     (N, K), moved = d.shape, np.empty_like(d)
     x = np.empty_like(d)
-    kernel.push(P, H, d, dP, depth, kernel.block_size(K), kernel.chunks(N, K), x, moved)
+    push = kernel.push_alone if kernel.small(N, K, depth) else kernel.push
+    push(P, H, d, dP, depth, kernel.block_size(K), kernel.chunks(N, K), x, moved)
     explained(P, H, d, depth, x, moved)
     return x, moved
 
@@ -72,7 +73,8 @@ def pulled(
     N, K = d.shape
     x, sums = np.zeros_like(d), np.zeros((kernel.chunks(N, K), K, K))
     if depth:
-        kernel.pull(P, H, d, given, weight, depth, kernel.block_size(K), x, sums)
+        pull = kernel.pull_alone if kernel.small(N, K, depth) else kernel.pull
+        pull(P, H, d, given, weight, depth, kernel.block_size(K), x, sums)
     with np.errstate(over="ignore", invalid="ignore"):
         dP = -np.sum(sums, axis=0)
     explained(P, H, d, depth, x, dP)
