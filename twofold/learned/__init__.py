@@ -6,6 +6,7 @@ Theta, P and all that comes out are NumPy arrays of float64.
 from __future__ import annotations
 
 from twofold.learned import attention as attention
+from twofold.learned import audit as audit
 from twofold.learned import family as family
 from twofold.learned import flexformer as flexformer
 from twofold.learned import free as free

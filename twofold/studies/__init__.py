@@ -34,6 +34,7 @@ _PLACES = {
     "001-figure-10": "prompt_spectrum.STUDY",
     "001-section-8": "attention_maps.STUDY",
     "001-figure-10-qk": "qk_dynamics.STUDY",
+    "002-audit": "audit_table.STUDY",
     "002-overlaps": "overlap_log.STUDY",
     "001-theory": "theory.STUDY",
     "002-gp": "gp_comparison.STUDY",
