@@ -24,6 +24,7 @@ STUDIES = {
     "001-figure-10-qk",
     "002-scaling",
     "000-table-2", "000-figure-2", "000-table-4", "000-figure-4", "002-gradients", "002-ntk",
+    "002-status",
 }  # fmt: skip
 # Numbers that came out another, each with its reason in claims.toml.
 EXPLAINED = {

@@ -109,7 +109,8 @@ class Study:
 
     ``settings`` is a frozen dataclass instance with the defaults; every field may be set from the
     command line. ``full`` holds the fields that differ under ``--full``. ``cost`` is the
-    forecast in seconds.
+    forecast in seconds. A study that ``reads`` others is run after them, as
+    ``run(settings, findings)`` with the findings of those that the run has, by name.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Study:
     part: Part
     about: str
     settings: Any
-    run: Callable[[Any], Findings]
+    run: Callable[..., Findings]
     cost: float = 1.0
     full: Mapping[str, Any] = field(default_factory=dict)
+    reads: Sequence[str] = ()

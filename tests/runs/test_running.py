@@ -154,3 +154,17 @@ def test_an_estimate_is_never_condemned_and_a_violation_is():
     bad = certificate("x", statement="", kind="bound", value=2.0, bound=1.0)
     guess = certificate("x", statement="", kind="estimate", value=2.0, bound=1.0)
     assert bad.condemned and not guess.condemned
+
+
+def test_a_study_that_reads_another_gets_its_stored_findings(tmp_path):
+    heard = []
+
+    def reader(config, others=None):
+        heard.append({k: f.measured["000-T1-noise-floor"].value for k, f in (others or {}).items()})
+        return work(config)
+
+    rest = dict(part="spectra", about="", settings=Settings())
+    last = Study("c", "c", run=reader, reads=("a", "z"), **rest)
+    for chosen in ([*studies(), last], [last]):
+        running.run(chosen, settings.resolve(chosen), tmp_path)
+    assert heard == [{"a": 4e-4}, {}]

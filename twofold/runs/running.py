@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from twofold.findings import Study
+from twofold.findings import Findings, Study
 from twofold.runs import folder as run_folder
 from twofold.store import files
 
@@ -40,12 +40,20 @@ def run(
                 continue
             listen(Progress(study, "running", _left(waiting, spent, budgeted)))
             start = time.perf_counter()
-            run_folder.save(folder, study, study.run(settings[study.name]))
+            run_folder.save(folder, study, _found(folder, study, settings[study.name]))
             spent, budgeted = spent + time.perf_counter() - start, budgeted + study.cost
             waiting = [s for s in waiting if s is not study]
             listen(Progress(study, "done", _left(waiting, spent, budgeted)))
         run_folder.write_metrics(folder)
     return folder
+
+
+def _found(folder: Path, study: Study, settings: Any) -> Findings:
+    """The study's findings; what it reads comes from the run's folder, where it is finished."""
+    if not study.reads:
+        return study.run(settings)
+    there = [name for name in study.reads if run_folder.finished(folder, name)]
+    return study.run(settings, {name: run_folder.load(folder, name) for name in there})
 
 
 def _left(waiting: Sequence[Study], spent: float, budgeted: float) -> float:

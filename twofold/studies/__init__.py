@@ -44,6 +44,7 @@ _PLACES = {
     "001-figure-8": "scalar_ladder.STUDY",
     "002-solvers": "solvers.STUDY",
     "002-scaling": "sweep.STUDY",
+    "002-status": "status.STUDY",
     "corrections": "corrections.STUDY",
 }
 
