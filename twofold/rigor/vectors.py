@@ -106,3 +106,14 @@ def fabs(builder: Any) -> Any:
     """The absolute value of each lane."""
     kind = ir.FunctionType(VECTOR, [VECTOR])
     return cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{WIDTH}f64")
+
+
+def sqrt(builder: Any) -> Any:
+    """The square root of each lane, correctly rounded."""
+    kind = ir.FunctionType(VECTOR, [VECTOR])
+    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{WIDTH}f64")
+
+
+def replaced(lane: int) -> tuple[int, ...]:
+    """The order that takes one lane from the second vector, the others from the first."""
+    return tuple(k + WIDTH * (k == lane) for k in range(WIDTH))

@@ -19,6 +19,7 @@ import math
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -27,8 +28,9 @@ from twofold.rigor import vectors
 from twofold.rigor.tiles import LINE, short_strip, subtract_tile, tile, vector
 from twofold.rigor.vectors import INDEX, WIDTH
 
-TOGETHER = 32
+TOGETHER = 64
 DECIDES = 2.0**50
+FIRST = 24 * 1024
 
 
 def _finish(_typing: Any, R: Any, first: Any, inverse: Any, j: Any) -> Any:
@@ -55,6 +57,39 @@ def _finish(_typing: Any, R: Any, first: Any, inverse: Any, j: Any) -> Any:
 
 
 finish: Any = intrinsic(_finish)
+
+
+def _corner(_typing: Any, R: Any, first: Any, inverse: Any) -> Any:
+    """The 8 x 8 block at ``first`` becomes its factor; ``inverse`` the inverses of its diagonal.
+
+    Pivots are divided by, one after the other; their roots are taken together at the end.
+    """
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        R, inverse = (vectors.array(context, builder, signature, args, p) for p in (0, 2))
+        first, across, fma = args[1], vectors.width(builder, R), vectors.fma(builder)
+        lines = [vectors.at(builder, R, builder.add(first, INDEX(r)), across) for r in range(WIDTH)]
+        rows = [vectors.load(builder, line, first) for line in lines]
+        one = vectors.spread(builder, ir.Constant(vectors.DOUBLE, 1.0))
+        pivots = vectors.ZERO
+        for i, row in enumerate(rows):
+            lanes = [vectors.shuffled(builder, row, row, (r,) * WIDTH) for r in range(i, WIDTH)]
+            pivots = vectors.shuffled(builder, pivots, lanes[0], vectors.replaced(i))
+            back = builder.fdiv(one, lanes[0])
+            for r in range(i + 1, WIDTH):
+                factor = builder.fneg(builder.fmul(lanes[r - i], back))
+                rows[r] = builder.call(fma, [factor, row, rows[r]])
+        roots = builder.fdiv(one, builder.call(vectors.sqrt(builder), [pivots]))
+        for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
+            scale = vectors.shuffled(builder, roots, roots, (i,) * WIDTH)
+            vectors.store(builder, builder.fmul(row, scale), line, first)
+        vectors.store(builder, roots, inverse.data, INDEX(0))
+        return context.get_dummy_value()
+
+    return types.void(R, types.intp, inverse), emit
+
+
+corner: Any = intrinsic(_corner)
 
 
 def _turned(_typing: Any, Phi: Any, m: Any, k: Any, root: Any, T: Any) -> Any:
@@ -104,58 +139,41 @@ columns: Any = intrinsic(_columns)
 
 
 @njit(cache=True, fastmath=False)
-def space(rows, columns):
+def spaces(count, rows, columns):
     """Zeros from a cache line on, whole vectors, an odd number of them from row to row."""
     rows, columns = (rows + 7) // 8 * 8, (columns + 7) // 8 * 8
     width = columns + 8 - columns % 16
-    raw = np.zeros(rows * width + LINE)
+    raw = np.zeros(count * rows * width + LINE)
     first = (-(raw.ctypes.data // 8)) % LINE
-    return raw[first : first + rows * width].reshape((rows, width))
+    return raw[first : first + count * rows * width].reshape((count, rows, width))
 
 
 @njit(cache=True, fastmath=False)
-def corner(R, first, n, inverse):
-    """The 8 x 8 block at ``first`` becomes its Cholesky factor; False on a bad pivot."""
-    for i in range(first, first + 8):
-        if i >= n:
-            inverse[i - first] = 0.0
-            continue
-        for k in range(first, i):
-            a = R[k, i]
-            for j in range(i, first + 8):
-                R[i, j] -= a * R[k, j]
-        if not 0.0 < R[i, i] < math.inf:
-            return False
-        root = math.sqrt(R[i, i])
-        inverse[i - first] = 1.0 / root
-        R[i, i] = root
-        for j in range(i + 1, first + 8):
-            R[i, j] *= inverse[i - first]
-    return True
+def eliminate(Rs, count, n, extra, lower, inverse):
+    """[G | b | E] becomes [R | u | V] in each of ``count`` rooms; with ``lower`` E is the identity.
 
-
-@njit(cache=True, fastmath=False)
-def eliminate(R, n, extra, lower, inverse):
-    """[G | b | E] becomes [R | u | V] in place; with ``lower`` E is the identity."""
-    across, start = R.shape[1], (n + 7) // 8 * 8
+    The rooms take each step in turn, so that one's divisions are not waited for by the others.
+    """
+    across, start = Rs.shape[2], (n + 7) // 8 * 8
     for first in range(0, n, 8):
-        if first:
+        for t in range(count if first else 0):
+            R = Rs[t]
             for j in range(first, start + 8, 8):
                 subtract_tile(R, first, 1, across, R, j, first, R, first)
             for e in range(0, extra, 8):
                 if lower and e < first:
-                    below = first - e
-                    subtract_tile(R, e * across + first, 1, across, R[e:], start + 8 + e, below,
-                                  R, first)  # fmt: skip
+                    subtract_tile(R, e * across + first, 1, across, R[e:], start + 8 + e,
+                                  first - e, R, first)  # fmt: skip
                 elif not lower:
                     subtract_tile(R, first, 1, across, R, start + 8 + e, first, R, first)
-        if not corner(R, first, n, inverse):
-            return False
-        for j in range(first + 8, start + 8, 8):
-            finish(R, first, inverse, j)
-        for e in range(0, min(extra, first + 8) if lower else extra, 8):
-            finish(R, first, inverse, start + 8 + e)
-    return True
+        for t in range(count):
+            corner(Rs[t], first, inverse[t])
+        for t in range(count):
+            R = Rs[t]
+            for j in range(first + 8, start + 8, 8):
+                finish(R, first, inverse[t], j)
+            for e in range(0, min(extra, first + 8) if lower else extra, 8):
+                finish(R, first, inverse[t], start + 8 + e)
 
 
 @njit(cache=True, fastmath=False)
@@ -198,6 +216,8 @@ def assemble(T, Phi, root, v, dual, b, R):
         else:
             row[:start] = 0.0
             row[i] = 1.0
+    for i in range(n, start):
+        R[i, i] = 1.0
     return trace
 
 
@@ -222,31 +242,50 @@ def spreads(R, n, r, Q, products, s):
             s[q] += products[i, q] * products[i, q]
 
 
+@njit(cache=True, fastmath=False)
+def decided(R, n, trace):
+    """Whether every pivot was positive and finite, and rounding is small beside I."""
+    for i in range(n):
+        if not 0.0 < R[i, i] < math.inf:
+            return False
+    return n * trace < DECIDES
+
+
 @njit(cache=True, fastmath=False, parallel=True)
-def posteriors(Phi, y, root, noise, queries, dual, w, s):
-    """Per task: w (N,r), and in s the squared lengths of V, or of V q for ``queries`` (N,q,r)."""
+def posteriors(Phi, y, root, precision, queries, dual, w, s):
+    """Per task: w (N,r), and in s the squared lengths of V, or of V q for ``queries`` (N,q,r).
+
+    ``precision`` is 1/noise, ``root`` the prior's standard deviations times it.
+    """
     N, M, r = Phi.shape
     n, m = (M, r) if dual else (r, M)
     start = (n + 7) // 8 * 8
-    asked = queries.shape[1] > 0
+    together = max(1, min(4, FIRST // (8 * start * (start + 16 + r) + 1)))
     for block in prange((N + TOGETHER - 1) // TOGETHER):
-        T, R = space(m, n), space(n, start + 8 + r)
-        Q, products = space(r, queries.shape[1]), space(n, queries.shape[1])
-        v, b, mean, square, inverse = vector(M), vector(n), vector(r), vector(r), vector(8)
-        for task in range(block * TOGETHER, min(N, (block + 1) * TOGETHER)):
-            for i in range(M):
-                v[0, i] = y[task, i] / noise
-            whiten(Phi[task], root, dual, T)
-            trace = assemble(T, Phi[task], root, v, dual, b, R)
-            if not (n * trace < DECIDES and eliminate(R, n, r, not dual, inverse[0])):
-                w[task], s[task] = math.nan, math.nan
-                continue
-            moments(R, n, r, not dual, mean, square)
-            w[task] = mean[0, :r]
-            if asked:
-                for q in range(queries.shape[1]):
-                    for k in range(r):
-                        Q[k, q] = queries[task, q, k]
-                spreads(R, n, r, Q, products, s[task])
-            else:
-                s[task] = square[0, :r]
+        T, Rs = spaces(1, m, n)[0], spaces(together, n, start + 8 + r)
+        Q, products = spaces(1, r, queries.shape[1])[0], spaces(1, n, queries.shape[1])[0]
+        v, b, mean, square = vector(M), vector(n), vector(r), vector(r)
+        inverse, traces = np.zeros((len(Rs), 8)), np.zeros(len(Rs))
+        last = min(N, (block + 1) * TOGETHER)
+        for group in range(block * TOGETHER, last, len(Rs)):
+            count = min(len(Rs), last - group)
+            for t in range(count):
+                for i in range(np.uint64(M)):
+                    v[0, i] = y[group + t, i] * precision
+                whiten(Phi[group + t], root, dual, T)
+                traces[t] = assemble(T, Phi[group + t], root, v, dual, b, Rs[t])
+            eliminate(Rs, count, n, r, not dual, inverse)
+            for t in range(count):
+                task, R = group + t, Rs[t]
+                if not decided(R, n, traces[t]):
+                    w[task], s[task] = math.nan, math.nan
+                    continue
+                moments(R, n, r, not dual, mean, square)
+                for k in range(np.uint64(r)):
+                    w[task, k] = mean[0, k]
+                if queries.shape[1]:
+                    Q[:r, : queries.shape[1]] = queries[task].T
+                    spreads(R, n, r, Q, products, s[task])
+                else:
+                    for k in range(np.uint64(r)):
+                        s[task, k] = square[0, k]

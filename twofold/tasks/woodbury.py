@@ -56,7 +56,7 @@ def solved(
     w, s = np.empty((N, R)), np.empty((N, R if seen is None else seen.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         given = np.empty((N, 0, R)) if seen is None else np.ascontiguousarray(seen)
-        elimination.posteriors(turned, y, scale / noise, noise, given, dual, w, s)
+        elimination.posteriors(turned, y, scale / noise, 1 / noise, given, dual, w, s)
         size = 1.0 if seen is None else np.sum(seen * seen, axis=2)
         s = np.maximum(size - s, 0.0) if dual else s
         z = scale * w if prior.ndim == 1 else w @ _root(prior).T
