@@ -63,13 +63,13 @@ def run(config: Settings) -> Findings:
     models, held = trained(config), config.tasks(held_out=True)
     rows, proofs = [], []
     for name, model in models.items():
-        P, premise = global_matrix.decide(model, held.d)
+        P, refuted = global_matrix.decide(model, held.d)
         near = config.near if P is None else 1.0
         made = local_contraction.certify(model, held.H, near * held.d)
-        proofs += [premise, *made]
+        proofs += made if P is not None else [refuted, *made]
         rows.append([
             name, 2 * attention.loss(model, held.H, held.d, held.truth), "yes" if P is not None
-            else f"refuted at {premise.counts['violated']} of {len(premise)} residuals",
+            else f"no: refuted at {refuted.counts['holds']} of {len(refuted)} residuals",
             _unexplained(model, held.d), near, made[0].counts["holds"] / len(held),
         ])  # fmt: skip
     rows += [[name, risk, "yes", 0.0, "any", ""] for name, risk in _baselines(config, held).items()]
