@@ -16,14 +16,15 @@ from twofold.learned.flexformer import Flexformer
 from twofold.learned.free import Free
 from twofold.learned.softmax_spd import SoftmaxSPD
 from twofold.protocol import Law, Tasks
-from twofold.tasks import moments, regression, samplers
+from twofold.tasks import laws, moments, regression, samplers
 from twofold.training import finite_set, online
 
 
 @dataclass(frozen=True)
 class Settings:
     """The law of 001 §11's decoder; widths, sizes and the plain descent are ours, chosen before
-    any number was seen: the seed prints none of them.
+    any number was seen: the seed prints none of them. ``rotated`` turns the features' axes away
+    from the coordinates, so that no diagonal P will do.
     """
 
     seed: int = 0
@@ -33,15 +34,22 @@ class Settings:
     ridge: float = 1e-3
     depth: int = 8
     tasks: int = 512
-    held_out: int = 1024
+    held_out: int = 512
     eta: float = 4.0
+    eta_adam: float = 0.01
     steps: int = 400
+    rotated: bool = False
+    rule: finite_set.Rule = "descent"
 
     @property
     def law(self) -> Law:
         """How tasks are drawn."""
+        sigma = laws.spectrum("log", self.dim, self.condition)
+        if self.rotated:
+            ones = np.ones(self.dim)
+            sigma = laws.target_covariance(Law(ones, self.prompt, prior=sigma, rank=self.dim))
         return regression.regression_law(
-            dim=self.dim, prompt=self.prompt, condition=self.condition, ridge=self.ridge
+            dim=self.dim, prompt=self.prompt, spectrum=sigma, ridge=self.ridge
         )
 
     @property
@@ -99,7 +107,7 @@ def trained(settings: Settings, name: str) -> Run:
     family = settings.families[name]
     states = finite_set.train(
         family, family.start(settings.seed), seen.H, seen.d, seen.truth, depth=settings.depth,
-        eta=settings.eta, steps=settings.steps, times=settings.times,
+        eta=settings.eta, steps=settings.steps, times=settings.times, rule=settings.rule,
     )  # fmt: skip
     return Run(settings, family, states, seen, fresh)
 
@@ -119,7 +127,7 @@ def without_training(settings: Settings) -> dict[str, np.ndarray]:
     """Rivals that learn nothing: one P from H_inf, one for each system, and the oracle at L = 1."""
     fresh, K = tasks(settings)[1], settings.dim
     system = DenseSystem(fresh.H, fresh.d)
-    limit = np.diag(settings.law.sigma) + settings.ridge * np.eye(K)
+    limit = laws.matrix(settings.law.sigma) + settings.ridge * np.eye(K)
     each = {"scalar": preconditioner.Scalar(), "Jacobi": preconditioner.Jacobi(),
             "low-rank spectral, r = 4": preconditioner.LowRank(4)}  # fmt: skip
     out = {
@@ -134,7 +142,9 @@ def without_training(settings: Settings) -> dict[str, np.ndarray]:
 
 
 def audited(settings: Settings) -> dict[str, Float[np.ndarray, "K K"]]:
-    """The trained Flexformer with its tokens permuted, or made equal."""
+    """The Flexformer as trained, with its tokens permuted or made equal, and the oracle."""
     run = trained(settings, "Flexformer")
     changed = run.family.audited(run.states[-1]["theta"], settings.seed)
-    return {name: run.family.matrix(theta) for name, theta in changed.items()}
+    asked = {name: run.family.matrix(theta) for name, theta in changed.items()}
+    oracle = moments.of(settings.law).full().oracle
+    return {"Flexformer": run.P[-1]} | asked | {"oracle P* at L = 1": oracle}
