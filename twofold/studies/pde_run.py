@@ -50,7 +50,7 @@ class Settings:
     depth: int = 4
     deepest: int = 8
     held_out: int = 1024
-    training: int = 1024
+    training: int = 512
     eta: float = 1e-3
     steps: int = 400
     repetitions: int = 5
