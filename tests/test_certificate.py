@@ -11,6 +11,7 @@ from twofold.certificate import (
     certificate,
     fingerprint,
     identity,
+    violation_rate,
 )
 
 floats = st.floats(allow_nan=True, allow_infinity=True)
@@ -138,3 +139,13 @@ def test_a_fingerprint_sees_values_and_shapes_but_not_layout():
         len({fingerprint(a), fingerprint(a.T), fingerprint(a.astype("f4")), fingerprint(a + 1)})
         == 4
     )
+
+
+def test_a_violation_rate_is_the_worst_of_all_and_none_is_refused():
+    bound = certificate(
+        "a", statement="s", kind="bound", value=np.array([2.0, 0.5, np.nan, 0.1]), bound=1.0
+    )
+    clean = certificate("b", statement="s", kind="bound", value=np.zeros(3), bound=1.0)
+    assert violation_rate([bound, clean]) == 0.25 and violation_rate([clean]) == 0.0
+    with pytest.raises(ValueError, match="certificates: none given"):
+        violation_rate([])

@@ -104,7 +104,7 @@ def _pde(config: Settings) -> tuple:
             f"{krylov['decoder'][-1] / krylov['floor'][-1]:.2g} at 6"], [], {}  # fmt: skip
 
 
-TOLD = "Seven are decided here; the others wait for the learned decoders, the PDE and the atlas."
+TOLD = "Seven are decided here; the others wait for the learned decoders and the atlas."
 LATER = (
     ("000 §4.3", "R_dec 2.0853e-6 and 7.2394e-7, one checkpoint", "two norms or batches"),
     ("000 table 3, 001 §11", "e2e 4.3266e-3 and 4.4115e-3, one subspace", "two evaluations"),
