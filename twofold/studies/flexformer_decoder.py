@@ -122,7 +122,7 @@ BESIDE = (
 )
 SEE = (
     "Fresh tasks and those trained on give one curve, and the certified risk lies above it; in the "
-    "right panel no task lies above the line."
+    "lower panel no task lies above the line."
 )
 TABLE = Study("000-table-2", "Decoder only: a learned preconditioner", "decoders",
               "000 §4.3, table 2.", Settings(), table, cost=7)  # fmt: skip

@@ -194,7 +194,7 @@ TOLD = (
 BESIDE = "The floor is the encoder's alone; total = floor + decoder + cross, task by task."
 SEE = (
     "The decoder's error falls below the encoder's floor, which stays put; the cross term is of "
-    "the decoder's own order and cannot be left out of the sum."
+    "the decoder's own order of magnitude and cannot be left out of the sum."
 )
 TABLE = Study("000-table-4", "Subspace encoder, learned latent decoder", "decoders",
               "000 §5.3, table 4.", Settings(), table, cost=4)  # fmt: skip

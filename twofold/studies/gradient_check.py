@@ -42,7 +42,7 @@ class Settings:
         """What is differentiated."""
         return {
             "Flexformer": Flexformer(self.dim),
-            "Flexformer, pairs of frequencies": Flexformer(self.dim, "non-stationary"),
+            "Flexformer, pairs": Flexformer(self.dim, "non-stationary"),
             "Flexformer, softmax": Flexformer(self.dim, "softmax"),
             "one-head softmax SPD": SoftmaxSPD(self.dim),
         }
@@ -105,7 +105,8 @@ TOLD = (
 )
 SEE = (
     "Every step is theta - eta DP*[grad L]: nothing is sampled, so each curve is the recursion "
-    "itself and is walked again to the bit from any stored state."
+    "itself, walked again to the bit from any stored state. The three Flexformers lie on one "
+    "another: descent moves their diagonals, not their tokens."
 )
 STUDY = Study("002-gradients", "Gradients of the finite-set loss", "training",
               "002 §9, figure 6.", Settings(), run, cost=4)  # fmt: skip
