@@ -121,6 +121,12 @@ class Scores:
     diagonal: Any
     soft: bool
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that decides the map, by name: what a proof about it is made from."""
+        names = ("at_rest", "by_query", "by_key", "by_both", "value", "output", "diagonal")
+        soft = {"soft": np.array([float(self.soft)])}
+        return {name: np.ascontiguousarray(getattr(self, name)) for name in names} | soft
+
     @classmethod
     def of(cls, M: Any, *, value: Any, output: Any, diagonal: Any, soft: bool) -> Scores:
         """From the scaled kernels M (h, K+1, K+1); any array library."""

@@ -60,7 +60,7 @@ def decide(
         "No one matrix", statement=STATEMENT, kind="bound", side="lower", about="exact",
         value=np.maximum(a, b), bound=bound, rounding=rounding, applies=applies, reason=ALIKE,
         reference=REFERENCE,
-        source=fingerprint(model.kernel, model.value, model.output, model.diagonal, r, other, P),
+        source=fingerprint(*s.arrays().values(), r, other, P),
     )  # fmt: skip
 
 

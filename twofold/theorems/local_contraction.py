@@ -80,8 +80,7 @@ def certify(model: Attention, H: Any, d: Any) -> list[Certificate]:
         spent = up(spent + radius, 1)
         ball = factor(s, H, attention_bounds.jacobian_variation)(up(size * start, 1))
         value, rounding = _at(s, H, d)
-    source = fingerprint(s.at_rest, s.by_query, s.by_key, s.by_both, s.value, s.output, s.diagonal,
-                         H, d, np.int64(model.depth))  # fmt: skip
+    source = fingerprint(*s.arrays().values(), H, d, np.int64(model.depth))
     known, good = np.isfinite(spent + bound + error), np.isfinite(ball + rounding + value)
     rest: Any = {"kind": "bound", "about": "exact", "reference": REFERENCE, "source": source}
     return [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from twofold.certificate import fingerprint
+from twofold.decoder.attention import Attention
 from twofold.encoder.weak_form import WeakForm
 from twofold.measures.squared_error import split
 from twofold.rigor.pencil import pencil_bounds
@@ -20,6 +21,8 @@ from twofold.theorems import (
     energy_bound,
     excess_risk,
     factor_two,
+    global_matrix,
+    local_contraction,
     nonclosure,
     obstruction,
     polynomial_identity,
@@ -309,7 +312,48 @@ def floor_case(rng, flavour):
     return encoded_floor.certify(**given), given
 
 
+def attention_model(rng, K=4):
+    kind = ("linear", "softmax")[rng.integers(2)]  # seed 0 has the softmax
+    q, k = 0.3 * rng.standard_normal((2, 2, 2, K + 1))
+    v, o = 0.4 * rng.standard_normal((2, 2, K))
+    return Attention(q, k, v, o, np.full(K, 0.9), kind, depth=3)
+
+
+def attention_case(which):
+    def make(rng, flavour, N=5, K=4):
+        model = attention_model(rng)
+        H, d = definite(rng, N, K, 1.5), 0.02 * rng.standard_normal((N, K))
+        if flavour == "attained":
+            H = np.broadcast_to(np.eye(K), H.shape).copy()
+            model = Attention(*np.zeros((2, 1, 1, K + 1)), *np.zeros((2, 1, K)), np.full(K, 0.5),
+                              depth=3)  # fmt: skip
+        if flavour == "hard":
+            H, blind = 1e20 * H, model.at_amplitude(0.0)
+            model = Attention(blind.query, blind.key, blind.value, 1e-20 * blind.output,
+                              1e-20 * blind.diagonal, blind.kind, depth=3)  # fmt: skip
+        given = {**model.scores.arrays(), "H": H, "d": d, "depth": np.int64(3)}
+        return local_contraction.certify(model, H, d)[which], given
+
+    return make
+
+
+def matrix_case(rng, flavour, N=5, K=4):
+    model = attention_model(rng)
+    r, other = rng.standard_normal((2, N, K))
+    if flavour == "hard":
+        r, other = 1e-6 * r, 0 * other
+    P = np.eye(K)
+    if flavour == "attained":
+        J = model.jacobian(np.array([r[0], other[0]]))
+        P, r, other = J.mean(axis=0), np.repeat(r[:1], N, 0), np.repeat(other[:1], N, 0)
+    given = {**model.scores.arrays(), "r": r, "other": other, "P": P}
+    return global_matrix.decide(model, r, other, P)[1], given
+
+
 CASES = {
+    "Local contraction": attention_case(0),
+    "Local contraction, Jacobian": attention_case(1),
+    "No one matrix": matrix_case,
     "Balance": balance_case,
     "weak-form bias": weak_case,
     "encoded floor": floor_case,

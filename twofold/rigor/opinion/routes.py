@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from twofold.rigor.opinion.angles import FORMS, sines
+from twofold.rigor.opinion.attention import nearby, no_matrix
 from twofold.rigor.opinion.iteration import averaged, bounded, transported, two_traces
 from twofold.rigor.opinion.operators import encoded_floor, weak_bias
 from twofold.rigor.opinion.pencils import carried, energy, enveloped
@@ -43,6 +44,10 @@ class Route:
 
 _ANATOMY = {"answer": 1, "best": 1, "truth": 1, "metric": 2, "scale": 0}
 _RESOLVENT = {"H_M": 2, "H_inf": 2}
+_HEADS = dict.fromkeys(
+    ("at_rest", "by_query", "by_key", "by_both", "value", "output", "diagonal", "soft")
+)
+_NEAR = {**_HEADS, "H": 2, "d": 1, "depth": None}
 _ITERATION = {"P": 2, "H": 2, "d": 1, "depth": 0}
 _INTERVAL = {"P": 2, "H": 2, "d": 1, "interval": 1, "depth": 0}
 _BATCH = {"P": None, "H": None, "d": None, "depth": None, "sigma": None}
@@ -86,6 +91,10 @@ ROUTES: dict[str, Route] = {
     "resolvent bound": Route("bound", "upper", _RESOLVENT, expansion_bound),
     "encoder_rate": Route(
         "bound", "upper", {"s": 0, "modes": 2, "values": 1, "eta": 0}, decay),
+    "Local contraction": Route("bound", "upper", _NEAR, nearby("error")),
+    "Local contraction, Jacobian": Route("bound", "upper", _NEAR, nearby("jacobian")),
+    "No one matrix": Route(
+        "bound", "lower", {**_HEADS, "r": 1, "other": 1, "P": None}, no_matrix),
     "Balance": Route(
         "identity", "both", {"query": 2, "key": 2, "G": 2, "eta": 0}, balanced),
     "Overlap log": Route(

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 ORDER = (
-    "balls", "subspaces", "sides", "iteration", "pencils", "angles", "preconditioners",
+    "balls", "subspaces", "sides", "iteration", "pencils", "angles", "preconditioners", "attention",
     "operators", "routes", "records", "judging", "proofs", "command",
 )  # fmt: skip
 HEADER = '''"""Redo a proof file: python recheck.py proof.json. Needs NumPy and python-flint alone.
