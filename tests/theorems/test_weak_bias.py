@@ -82,6 +82,22 @@ def test_the_residual_s_terms_are_needed(monkeypatch):
     assert np.max(proof.value / proof.bound) > 1e-3
 
 
+@pytest.mark.parametrize("part", ["estimate", "closed form"])
+def test_inaccurate_solutions_are_paid_for_in_full(part, monkeypatch):
+    """The identity is about the exact z_enc: a float that misses it widens the bound, no more."""
+    prompt = {name: np.ldexp(x, -6) for name, x in first(50).items()}
+    encoder, off = WeakForm(FAMILY, ridge=2.0**-12), np.full((50, 4), 1e-6)
+    if part == "estimate":
+        true = WeakForm.estimate
+        monkeypatch.setattr(WeakForm, "estimate", lambda self, p: true(self, p) + off)
+    else:
+        false = weak_bias.closed_form
+        monkeypatch.setattr(weak_bias, "closed_form", lambda *a: false(*a) + off)
+    proof = weak_bias.certify(encoder, prompt, TASKS.latent[:50])
+    assert proof.counts["holds"] == 50 and np.all(proof.value > 1e-6)
+    assert np.all(proof.bound < 1e-4)
+
+
 def test_noise_silences():
     prompt = first(4)
     prompt["f"][1] *= 1 + 1e-7
