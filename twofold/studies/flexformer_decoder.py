@@ -49,6 +49,7 @@ def table(config: Settings) -> Findings:
                [r[:3] for r in beside(measured)]),
          Table("rivals", "The same depth with every P", BESIDE, COLUMNS, rows)],
         certificates=proofs, measured=measured, notes=notes(config),
+        checkpoints={"times": config.times, "theta": np.array([s["theta"] for s in run.states])},
         evidence=evidence.of(proofs, P=P, H=fresh.H, d=fresh.d, depth=L),
     )  # fmt: skip
 
