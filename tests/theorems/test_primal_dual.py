@@ -49,14 +49,16 @@ def test_a_false_statement_is_refused(part, monkeypatch):
     assert proof.counts["violated"] >= 49
 
 
-def test_the_residual_pays_for_a_wrong_solution(monkeypatch):
-    """z and c may come from anywhere: what is off by 1e-7 is enclosed, not believed."""
+@pytest.mark.parametrize("size", [5, 9])
+def test_the_residual_pays_for_a_wrong_solution(size, monkeypatch):
+    """z (5) and c (9) may come from anywhere: what is off by 1e-7 is enclosed, not believed."""
     Phi, y, Phi_q, prior = prompts(N=200)
     exact = primal_dual.certify(Phi, y, Phi_q, prior=prior, noise=0.1)
     solve = posterior_sides.solve
 
     def wrong(H, d):
-        return solve(H, d)[0] * (1 + 1e-4 * np.arange(d.shape[1])), None
+        x = solve(H, d)[0]
+        return (x * (1 + 1e-4 * np.arange(size)) if d.shape[1] == size else x), None
 
     monkeypatch.setattr(posterior_sides, "solve", wrong)
     proof = primal_dual.certify(Phi, y, Phi_q, prior=prior, noise=0.1)
