@@ -91,5 +91,5 @@ NOTE = (
     "that one P contracts on all prompts; the seed prints no configuration"
 )
 STUDY = Study("002-gp", "GP/KRR posterior framework comparison", "GP",
-              "002 §4, figure 1 and status rows 1 and 2.", Settings(), run, cost=10,
+              "002 §4, figure 1 and status rows 1 and 2.", Settings(), run, cost=8,
               full={"every_kernel": True, "steps": 1000, "held_out": 4096})  # fmt: skip
