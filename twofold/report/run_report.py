@@ -79,7 +79,7 @@ def _render(result: RunResult) -> str:
     sections = [
         ("claims", "The seeds' numbers, and ours",
          overview.claims_table(result.claims, result.measured, result.verdicts)),
-        *((_anchor(part), part.capitalize(), body) for part, body in _parts(result)),
+        *((_anchor(part), part[0].upper() + part[1:], body) for part, body in _parts(result)),
         ("references", "References", _references(result)),
         ("run", "This run", _provenance(result)),
     ]  # fmt: skip

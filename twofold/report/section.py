@@ -17,6 +17,7 @@ from twofold.report import charts
 from twofold.report.markup import badge, details, formula, number, table, text
 
 SHOWN_ROWS = 40
+LONG_TABLE = 30
 
 
 def render(heading: Mapping[str, str], findings: Findings) -> str:
@@ -36,10 +37,13 @@ def render(heading: Mapping[str, str], findings: Findings) -> str:
 
 
 def render_table(item: Table) -> str:
-    """A table with its caption."""
+    """A table with its caption; a long one in a drawer."""
     cells = [[number(cell, 5) for cell in row] for row in item.rows]
     caption = f"<figcaption><b>{text(item.title)}.</b> {text(item.caption)}</figcaption>"
-    return f"<figure>{table(item.columns, cells)}{caption}</figure>"
+    shown = table(item.columns, cells)
+    if len(cells) > LONG_TABLE:
+        shown = details(f"{item.title}: {len(cells)} rows", shown)
+    return f"<figure>{shown}{caption}</figure>"
 
 
 def render_figure(item: Figure, study: str) -> str:
@@ -95,23 +99,41 @@ def certificates(items: Sequence[Certificate]) -> str:
     columns = ("certificate", "statement", "kind", "rows", "verdict", "tightness", "rounding ≤")
     return (
         "<h4>What is proved</h4>"
-        + table(columns, [_certificate_row(c) for c in items], "proofs")
+        + table(columns, [_certificate_row(group) for group in _alike(items)], "proofs")
         + _small_print(items)
     )
 
 
-def _certificate_row(c: Certificate) -> list[str]:
+def _alike(items: Sequence[Certificate]) -> list[list[Certificate]]:
+    """Certificates of one theorem, kind and delta together, in the order of the first of each."""
+    groups: dict[tuple[Any, ...], list[Certificate]] = {}
+    for c in items:
+        groups.setdefault((c.name, c.statement, c.kind, c.about, c.side, c.delta), []).append(c)
+    return list(groups.values())
+
+
+def _certificate_row(group: Sequence[Certificate]) -> list[str]:
+    """One line for certificates alike: counts added, the median and the largest over all rows."""
+    c, times = group[0], f" × {len(group)}" if len(group) > 1 else ""
     kind = c.kind if c.delta is None else f"{c.kind}, δ = {number(c.delta)}"
     kind += f", about the {'exact iteration' if c.about == 'exact' else 'computed output'}"
-    verdicts = " ".join(f"{badge(word)} {n}" for word, n in c.counts.items() if n)
+    counts = {word: sum(one.counts[word] for one in group) for word in c.counts}
+    verdicts = " ".join(f"{badge(word)} {n}" for word, n in counts.items() if n)
     shown = {"estimate": "<span class=muted>nothing is proved</span>"}.get(c.kind, verdicts)
-    tight = c.tightness[np.isfinite(c.tightness)]
+    tight, rounding = (_finite([getattr(one, name) for one in group])
+                       for name in ("tightness", "rounding"))  # fmt: skip
     spread = "–" if not len(tight) else f"median {number(float(np.median(tight)), 3)}"
-    rounding = c.rounding[np.isfinite(c.rounding)]
     return [
-        f"<code>{text(c.name)}</code>", formula(c.statement), text(kind), str(len(c)), shown,
+        f"<code>{text(c.name)}</code>{times}", formula(c.statement), text(kind),
+        str(sum(map(len, group))), shown,
         spread, number(float(rounding.max()), 2) if len(rounding) else "–",
     ]  # fmt: skip
+
+
+def _finite(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """All finite entries."""
+    entries = np.concatenate(arrays)
+    return entries[np.isfinite(entries)]
 
 
 def _small_print(items: Sequence[Certificate]) -> str:

@@ -88,13 +88,19 @@ def _panel(config: Settings, tasks: Tasks, name: str, P: np.ndarray) -> Panel:
         path = solving.solve(tasks.H, tasks.d, P=P, method=method, depth=config.depth,
                              interval=interval)  # fmt: skip
         seen = np.mean((path - tasks.truth) ** 2, axis=(1, 2))[1:]
-        series.append(Series(f"{method}, observed", steps, seen, "points", "observed"))
+        series.append(Series(f"{_said(method)}, observed", steps, seen, "points", "observed"))
         options = choose.measured(tasks.H, tasks.d, tasks.truth, P, method=method, interval=ends,
                                   depth=config.depth, prior=np.eye(config.dim))  # fmt: skip
         if options[0].exact:
-            series.append(Series(f"{method}, exact risk", steps, [o.risk for o in options],
+            series.append(Series(f"{_said(method)}, exact risk", steps, [o.risk for o in options],
                                  role="predicted"))  # fmt: skip
     return Panel(f"P: {name}, frozen on the population", MATVECS, RISK, series)
+
+
+def _said(method: str) -> str:
+    return {"pcg": "PCG", "richardson": "Richardson", "chebyshev": "Chebyshev"}.get(
+        method, method.replace("_", " ")
+    )
 
 
 def _risks(config: Settings, tasks: Tasks, P: dict[str, np.ndarray]) -> Table:
@@ -109,7 +115,7 @@ def _risks(config: Settings, tasks: Tasks, P: dict[str, np.ndarray]) -> Table:
                                  depth=config.proved_at, interval=given)  # fmt: skip
             row.append(float(np.mean((path[-1] - tasks.truth) ** 2)))
         rows.append(row)
-    heads = ["P", "median κ(PH)", *choose.METHODS, "certified"]
+    heads = ["P", "median κ(PH)", *map(_said, choose.METHODS), "certified"]
     return Table(
         "risks", f"Mean squared error after {config.proved_at} products", TOLD, heads, rows
     )
