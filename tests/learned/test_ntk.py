@@ -66,6 +66,25 @@ def test_few_steps_leave_an_error_and_both_bounds_hold(most):
         np.testing.assert_allclose(found.low[STEPS < most], expected[STEPS < most], rtol=1e-11)
 
 
+@pytest.mark.parametrize("most", [2, 5, 9])
+def test_gauss_lobatto_has_both_ends_among_its_nodes_and_keeps_the_moments(most):
+    """Both quadratures integrate polynomials of degree 2k - 1 alike: moments are kept."""
+    family = FAMILIES[0]
+    found = ntk.curve(
+        family, family.start(0), *data(), depth=4, eta=0.5, steps=[10**4], most=most, tolerance=-1
+    )
+    T = found._prolonged()
+    nodes, vectors = np.linalg.eigh(T)
+    assert abs(nodes[0]) <= 1e-12 * nodes[-1]
+    assert nodes[-1] >= (1 + ntk.MARGIN) * found.top * (1 - 1e-12)
+    end = (1 + ntk.MARGIN) * found.top + found.beta[-1] * abs(found._ritz[1][-1, -1])
+    assert nodes[-1] == pytest.approx(end, rel=1e-11)
+    inner, weights = found._ritz
+    for degree in range(2 * most):
+        gauss = weights[0] ** 2 @ (inner / end) ** degree
+        assert vectors[0] ** 2 @ (nodes / end) ** degree == pytest.approx(gauss, rel=1e-9)
+
+
 def test_the_residuals_are_those_of_the_recursion():
     family, eta = FAMILIES[1], 1.5
     theta = family.start(0)
