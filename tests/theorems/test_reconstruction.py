@@ -91,3 +91,16 @@ def test_wrong_arguments_are_refused():
         reconstruction.certify(P, H[:0], d[:0], 4)
     with pytest.raises(ValueError, match="^depth"):
         reconstruction.certify(P, H, d, 1.5)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_is_not_known_of_the_solution_is_in_the_error(side):
+    """A center off by all of its radius moves both sides by as much as they allow."""
+    P, H, d = log(S=1)
+    x = np.linalg.solve(H, d[..., None])[..., 0]
+    for sign in (-1e-4, 1e-4):
+        near = (x + sign * np.eye(6)[0], np.full(len(x), 1e-4))
+        exact = reconstruction.norms(P[0], H, d, 3, (x, np.full(len(x), 1e-12)))[side][0]
+        norm, error = reconstruction.norms(P[0], H, d, 3, near)[side]
+        assert np.all(np.abs(norm - exact) <= error) and np.all(error < 1e-3)
+        assert np.any(np.abs(norm - exact) > 1e-9)
