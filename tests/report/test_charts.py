@@ -38,10 +38,21 @@ def test_labels_keep_their_distance_and_stay_in_the_panel(ends):
     assert got[0] >= -charts.LABEL_GAP and got[-1] <= charts.HEIGHT + 1e-9
 
 
-@pytest.mark.parametrize("domain", [(1e-16, 1.0), (0.9, 1.1), (3e-5, 4e-3), (1, 1e6)])
+@pytest.mark.parametrize(
+    "domain",
+    [
+        (1e-16, 1.0),
+        (0.9, 1.1),
+        (3e-5, 4e-3),
+        (1, 1e6),
+        (0.052, 0.098),
+        (0.31, 0.38),
+        (2.1e-7, 4.8e-7),
+    ],
+)
 def test_a_log_axis_has_few_ticks_and_true_labels(domain):
     ticks = charts._log_ticks(*domain)
-    assert len(ticks) <= 8
+    assert 2 <= len(ticks) <= 8
     for value, word in ticks.items():
         assert domain[0] <= value <= domain[1]
         plain = word.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))

@@ -161,16 +161,28 @@ def _axis(axis: Axis, domain: tuple[float, float]) -> alt.Axis:
 
 
 def _log_ticks(low: float, high: float) -> dict[float, str]:
-    """At most seven powers of ten; with fewer than two of them, 2 and 5 in between."""
+    """At most seven powers of ten; with fewer than three, as many mantissas as make two ticks."""
     powers = range(int(np.ceil(np.log10(low))), int(np.floor(np.log10(high))) + 1)
     every = -(-len(powers) // 7) or 1
-    steps = (1,) if len(powers) > 2 else (1, 2, 5)
-    values = [(m, e) for e in range(powers.start - 1, powers.stop + 1) for m in steps]
-    values = [(m, e) for m, e in values if e % every == 0 and low <= float(f"{m}e{e}") <= high]
+    if len(powers) > 2:
+        values = [(1, e) for e in powers if e % every == 0]
+    else:
+        values = _mantissas(low, high, range(powers.start - 1, powers.stop + 1))
     return {float(f"{m}e{e}"): _power(m, e) for m, e in values}
 
 
-def _power(m: int, e: int) -> str:
+def _mantissas(low: float, high: float, powers: range) -> list[tuple[float, int]]:
+    """The coarsest of three sets of mantissas that puts two ticks or more into the domain."""
+    values: list[tuple[float, int]] = []
+    for steps in ((1, 2, 5), range(1, 10), [i / 10 for i in range(10, 100)]):
+        inside = ((m, e) for e in powers for m in steps)
+        values = [(m, e) for m, e in inside if low <= float(f"{m}e{e}") <= high]
+        if len(values) > 1:
+            break
+    return values[:: -(-len(values) // 7) or 1]
+
+
+def _power(m: float, e: int) -> str:
     if -3 <= e <= 4:
         return f"{m * 10.0**e:g}"
     return ("" if m == 1 else f"{m}·") + "10" + str(e).translate(_RAISED)

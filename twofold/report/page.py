@@ -40,7 +40,7 @@ code{font:12.5px ui-monospace,monospace}
 .good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}
 details{margin:6px 0}summary{cursor:pointer;color:var(--muted);font-size:13.5px}
 .notes{color:var(--muted);font-size:14px;max-width:84ch}
-.proofs td:nth-child(3){max-width:220px}
+.proofs td:nth-child(2){max-width:420px;overflow-x:auto}.proofs td:nth-child(3){max-width:220px}
 footer{max-width:1120px;margin:40px auto;padding:0 24px 40px;color:var(--muted);font-size:13px}
 @media print{details{display:none}nav{display:none}}
 """
