@@ -9,12 +9,16 @@ from twofold import rigor
 from twofold.certificate import Certificate
 from twofold.decoder import checkpoints, richardson
 from twofold.encoder.ridge import estimate
+from twofold.encoder.weak_form import WeakForm
+from twofold.tasks import tridiagonal
+from twofold.tasks.affine import Dense
 from twofold.theorems import (
     bernstein,
     betting,
     covariance_rate,
     davis_kahan,
     decoder_bound,
+    encoded_floor,
     excess_risk,
     finite_task,
     mp_window,
@@ -38,6 +42,8 @@ H = 0.5 * (H + np.swapaxes(H, 1, 2))
 d, P, LOSSES = rng.standard_normal((N, K)), 0.4 * np.eye(K), rng.exponential(size=40)
 S = np.diag([1.0, 0.7, 0.4, 0.2]) + 0.05
 EYES, SS = (np.broadcast_to(A, (N, K, K)).copy() for A in (np.eye(K), S))
+
+PIECES = Dense(np.array([2 * np.eye(K), S, np.diag([1.0, -1.0, 1.0, -1.0])]))
 
 
 class Entry(NamedTuple):
@@ -76,6 +82,14 @@ ENTRIES = {
         decoder_bound.certify_power, {}, {"P": P, "H": H, "d": d, "sigma": S}, {"depth": 5}
     ),
     "resolvent": Entry(resolvent.certify, {"H_M": H}, {"H_inf": S}),
+    "encoded_floor": Entry(encoded_floor.certify, {"A_enc": H + 1e-3 * np.eye(K), "A": H, "f": d}),
+    "tridiagonal": Entry(
+        tridiagonal.solve, {"main": 3.0 + d**2, "off": d[:, 1:] / 9, "right": d}
+    ),
+    "weak_form": Entry(
+        lambda u, f, query: WeakForm(PIECES)({"u": u, "f": f, "query": query}).exact(),
+        {"u": X, "f": X[:, ::-1].copy(), "query": d},
+    ),
     "davis_kahan": Entry(davis_kahan.certify, {"estimate": H}, {"sigma": S}, {"rank": 2}),
     "covariance_rate": Entry(
         covariance_rate.certify, {"estimate": H}, {"sigma": S}, {"count": 50, "delta": 0.05}

@@ -47,7 +47,9 @@ class WeakForm:
 
     def __call__(self, prompt: Mapping[str, Any]) -> DenseSystem | OperatorSystem:
         """A(z_enc) u = query for every prompt."""
-        z, query = self.estimate(prompt), inputs.real("query", prompt["query"], finite=False)
+        z = self.estimate(prompt)
+        shape = (len(z), self.operators.size[0])
+        query = inputs.real("query", prompt["query"], shape=shape, finite=False)
         if isinstance(self.operators, Dense):
             return DenseSystem(self.operators.dense(z), query)
         return OperatorSystem(self.operators, z, query)

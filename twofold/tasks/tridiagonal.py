@@ -30,14 +30,14 @@ def eliminate(a, b, x):
     """Forwards: ``a`` becomes 1 / pivot and x becomes L^-1 x, lane by lane; smallest pivot."""
     lowest = np.full(LANES, np.inf)
     for lane in range(LANES):
-        lowest[lane] = min(lowest[lane], a[0, lane]) if a[0, lane] > 0.0 else -1.0
+        lowest[lane] = min(lowest[lane], a[0, lane]) if 0.0 < a[0, lane] < np.inf else -1.0
         a[0, lane] = 1.0 / a[0, lane] if a[0, lane] != 0.0 else 0.0
     for i in range(1, a.shape[0]):
         for lane in range(LANES):
             factor = b[i - 1, lane] * a[i - 1, lane]
             pivot = a[i, lane] - factor * b[i - 1, lane]
             x[i, lane] -= factor * x[i - 1, lane]
-            good = pivot > 0.0
+            good = 0.0 < pivot < np.inf
             lowest[lane] = lowest[lane] if good else -1.0
             a[i, lane] = 1.0 / (pivot if good else 1.0)
     return lowest

@@ -37,10 +37,11 @@ def certify(A_enc: Any, A: Any, f: Any) -> Certificate:
 
     Rows that are not finite are silent.
     """
-    A_enc, A, f = (inputs.real(name, x, axes, finite=False) for name, x, axes in
-                   (("A_enc", A_enc, 3), ("A", A, 3), ("f", f, 2)))  # fmt: skip
-    if not A.shape == A_enc.shape == (*f.shape, f.shape[1]) or not f.size:
-        raise ValueError(f"A_enc, A, f: shapes {A_enc.shape}, {A.shape}, {f.shape} do not fit")
+    A_enc = inputs.square("A_enc", inputs.real("A_enc", A_enc, 3, finite=False), finite=False)
+    if not A_enc.size:
+        raise ValueError(f"A_enc: no operator in shape {A_enc.shape}; pass at least one")
+    A = inputs.real("A", A, shape=A_enc.shape, finite=False)
+    f = inputs.real("f", f, shape=A_enc.shape[:2], finite=False)
     good = np.isfinite(A_enc).all((1, 2)) & np.isfinite(A).all((1, 2)) & np.isfinite(f).all(1)
     one = np.eye(f.shape[1])
     X, Y = (np.where(good[:, None, None], B, one) for B in (A_enc, A))
