@@ -32,8 +32,17 @@ $(STAMP): requirements.lock pyproject.toml
 reproduce: install
 	$(VENV)/bin/twofold reproduce --out $(OUT) $(ARGS)
 
+TEST = $(PY) -m pytest -m "not soak and not browser and not torch"
+
+# The studies, at five seeds each, take as long as all the rest: both halves at once, on two cores.
 test: install
-	$(PY) -m pytest -m "not soak and not browser and not torch" $(ARGS)
+ifeq ($(strip $(ARGS)),)
+	@$(TEST) tests/studies >$(VENV)/studies.log 2>&1 & studies=$$!; \
+	$(TEST) --ignore=tests/studies; rest=$$?; \
+	wait $$studies; half=$$?; cat $(VENV)/studies.log; exit $$((rest | half))
+else
+	$(TEST) $(ARGS)
+endif
 
 test-browser: install
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
