@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from twofold import atlas as atlas
     from twofold import choose as choose
     from twofold import decoder as decoder
     from twofold import encoder as encoder
@@ -38,6 +39,7 @@ _ROOMS = (
     "learned",
     "training",
     "theorems",
+    "atlas",
 )
 _NAMES = {
     "Anatomy": "anatomy",
@@ -57,6 +59,7 @@ __all__ = [
     "Law",
     "System",
     "Tasks",
+    "atlas",
     "certify",
     "choose",
     "decoder",

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from twofold import cli_atlas
+
 if TYPE_CHECKING:
     from twofold.certificate import Certificate
     from twofold.report.run_report import RunResult
@@ -21,6 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+app.add_typer(cli_atlas.app, name="atlas")
+app.command("encode")(cli_atlas.encode)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Run = Annotated[Path, typer.Argument(help="A run's folder, as printed by `twofold reproduce`.")]
