@@ -12,6 +12,7 @@ sup(g) its form is a bound.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
@@ -19,8 +20,40 @@ from jaxtyping import Float
 from twofold.atlas import newton
 from twofold.atlas.objective import Atom, Form, Priors
 from twofold.atlas.waves import compiled
-from twofold.rigor import norm2_upper
+from twofold.atlas.projection import project
+from twofold.rigor import inputs, norm2_upper
 from twofold.rigor.roundoff import gamma
+
+if TYPE_CHECKING:
+    from twofold.atlas.atlas import Atlas
+    from twofold.atlas.encoding import Codes
+
+
+def shares(made: Atlas, rows: Any, codes: Codes, *, atom: int = 0) -> dict[str, float]:
+    """The share of rows with h < 1/2 at the predictor's start, by the constant that h is made of.
+
+    ``ours`` is the sharper of Fourier and Taylor on the ball, as the encode takes it.
+    """
+    X = inputs.real("rows", rows, shape=(len(codes), made.width))
+    block, z = made.atoms[atom], np.ascontiguousarray(codes.amplitude)
+    b, norm = project(X, block.B)
+    form = made.form((atom,))
+    constants = {
+        "seed": seed(block, norm, z[:, 0], made.priors),
+        "pair bound": pair(block, norm, z[:, 0], made.priors),
+        "Fourier": fourier(form, b, norm, z)[:, 3],
+    }
+    product = codes.start_beta * codes.start_eta
+    out = {name: float(np.mean(product * L < 0.5)) for name, L in constants.items()}
+    return out | {"ours": float(np.mean(codes.start_h < 0.5))}
+
+
+def ratio(made: Atlas, rows: Any, *, amplitude: float = 1.0, atom: int = 0) -> float:
+    """How many times looser the seed's L is than the Fourier bound, in the median over rows."""
+    b, norm = project(inputs.real("rows", rows, shape=(None, made.width)), made.atoms[atom].B)
+    z = np.full((len(b), 1), amplitude)
+    sharp = fourier(made.form((atom,)), b, norm, z)[:, 3]
+    return float(np.median(seed(made.atoms[atom], norm, z[:, 0], made.priors) / sharp))
 
 
 def seed(atom: Atom, norm: np.ndarray, z: np.ndarray, priors: Priors) -> Float[np.ndarray, " N"]:

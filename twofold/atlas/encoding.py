@@ -39,6 +39,8 @@ class Codes:
     radius: Float[np.ndarray, " N"]
     unique: Float[np.ndarray, " N"]
     start: Float[np.ndarray, "N q"]
+    start_beta: Float[np.ndarray, " N"]
+    start_eta: Float[np.ndarray, " N"]
     start_h: Float[np.ndarray, " N"]
     start_radius: Float[np.ndarray, " N"]
     verdict: np.ndarray
@@ -132,7 +134,7 @@ def judged(
     return Codes(
         coords=made["coords"], amplitude=amplitude, atom=atom, residual=residual,
         objective=values[:, 0], **dict(zip(names, last.T, strict=True)), start=made["start"],
-        start_h=made["first"][:, 3], start_radius=made["first"][:, 4], verdict=verdict,
+        start_beta=made["first"][:, 0], start_eta=made["first"][:, 1], start_h=made["first"][:, 3], start_radius=made["first"][:, 4], verdict=verdict,
         method=method, reason=np.array(kantorovich.REASONS)[code], gap=gap, refuted=words[:, 4],
         cells=words[:, 3],
     )  # fmt: skip
@@ -144,7 +146,7 @@ def refused(N: int, q: int, amplitude: np.ndarray, atom: np.ndarray, why: np.nda
     zero = np.zeros(N, np.int64)
     return Codes(
         np.full((N, q), np.nan), amplitude, atom, nan, nan, inf, inf, inf, inf, inf, np.zeros(N),
-        np.full((N, q), np.nan), inf, inf, np.full(N, "uncertified", dtype="<U11"),
+        np.full((N, q), np.nan), inf, inf, inf, inf, np.full(N, "uncertified", dtype="<U11"),
         np.full(N, "none"), why, inf, zero, zero,
     )  # fmt: skip
 

@@ -150,8 +150,9 @@ def _safetensors(path: Path, size: int) -> Iterator[np.ndarray]:
             if name is None:
                 raise ValueError(f"it has {names}; name one of them 'rows'")
             whole = source.get_slice(name)
-            for first in range(0, whole.get_shape()[0], size):
-                yield np.asarray(whole[first : first + size])
+            count = whole.get_shape()[0]
+            for first in range(0, count, size):
+                yield np.asarray(whole[first : min(first + size, count)])
     except Exception as error:  # the reader raises its own type for each defect
         raise ValueError(f"{path} is not a readable safetensors file: {error}") from error
 
