@@ -25,6 +25,7 @@ Part = Literal[
     "PDE",
     "attention",
     "training",
+    "atlas",
     "open questions",
 ]
 Mark = Literal["line", "points", "rule", "bars"]

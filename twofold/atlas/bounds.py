@@ -19,8 +19,8 @@ from jaxtyping import Float
 
 from twofold.atlas import newton
 from twofold.atlas.objective import Atom, Form, Priors
-from twofold.atlas.waves import compiled
 from twofold.atlas.projection import project
+from twofold.atlas.waves import compiled
 from twofold.rigor import inputs, norm2_upper
 from twofold.rigor.roundoff import gamma
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def shares(made: Atlas, rows: Any, codes: Codes, *, atom: int = 0) -> dict[str, float]:
-    """The share of rows with h < 1/2 at the predictor's start, by the constant that h is made of.
+    """The share of rows with h < 1/2 at their start, by the constant that h is made of.
 
     ``ours`` is the sharper of Fourier and Taylor on the ball, as the encode takes it.
     """

@@ -134,7 +134,8 @@ def judged(
     return Codes(
         coords=made["coords"], amplitude=amplitude, atom=atom, residual=residual,
         objective=values[:, 0], **dict(zip(names, last.T, strict=True)), start=made["start"],
-        start_beta=made["first"][:, 0], start_eta=made["first"][:, 1], start_h=made["first"][:, 3], start_radius=made["first"][:, 4], verdict=verdict,
+        start_beta=made["first"][:, 0], start_eta=made["first"][:, 1],
+        start_h=made["first"][:, 3], start_radius=made["first"][:, 4], verdict=verdict,
         method=method, reason=np.array(kantorovich.REASONS)[code], gap=gap, refuted=words[:, 4],
         cells=words[:, 3],
     )  # fmt: skip

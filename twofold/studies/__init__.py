@@ -45,6 +45,7 @@ _PLACES = {
     "002-solvers": "solvers.STUDY",
     "002-scaling": "sweep.STUDY",
     "002-status": "status.STUDY",
+    "003-atlas": "encode_atlas.STUDY",
     "corrections": "corrections.STUDY",
 }
 

@@ -14,7 +14,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Complex, Float, Int
@@ -29,11 +29,11 @@ class Sphere:
     """Harmonics up to ``degree``, columns (l, m) in the order (0,0), (1,-1), (1,0), (1,1), ..."""
 
     degree: int
-    name: str = "sphere"
 
     def __post_init__(self) -> None:
         inputs.whole("degree", self.degree, low=1)
 
+    name: ClassVar[str] = "sphere"
     dim = 3
     period = None
 
