@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from twofold.atlas.encoding import Codes
 
 REFERENCE = "ortega1970iterative"
+REPLACED = "branch and bound replaced the minimum that this start leads to"
 ROOT = (
     r"h=\beta\eta L<\tfrac12,\ \nabla^2 f(t_0)\succ0\ \Rightarrow\ "
     r"\|t^\star-t_0\|\le\frac{2\eta}{1+\sqrt{1-2h}}"
@@ -44,12 +45,14 @@ def certify(made: Atlas, rows: Any, codes: Codes, atom: int = 0) -> Certificate:
     with the rounding of the distance is the record's ``rounding``. Amplitudes are given.
     """
     value = apart(made, codes.start, codes.coords, atom)
-    applies = (codes.method == "predictor") & np.isfinite(codes.start_radius)
+    kept = codes.refuted == 0
+    applies = (codes.method == "predictor") & np.isfinite(codes.start_radius) & kept
+    reason = np.where(kept, "h is not below 1/2 at the predictor's start", REPLACED)
     rounding = np.where(applies, codes.radius, 0.0) * (1 + 8 * U) + 64 * U
     return certificate(
         "Newton-Kantorovich root", statement=ROOT, kind="bound", side="upper", about="exact",
         value=value, bound=codes.start_radius, rounding=rounding, applies=applies,
-        reason="h is not below 1/2 at the predictor's start", reference=REFERENCE,
+        reason=reason, reference=REFERENCE,
         source=fingerprint(np.asarray(rows), made.atoms[atom].B, codes.start, codes.amplitude),
     )  # fmt: skip
 
