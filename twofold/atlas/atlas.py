@@ -12,6 +12,7 @@ from jaxtyping import Float
 from twofold.atlas import encoding, kantorovich, objective
 from twofold.atlas.charts import Charts, Grid, grid, table
 from twofold.atlas.encoding import BUDGET, Codes
+from twofold.atlas.families import Periodic, Tensor
 from twofold.atlas.objective import Atom, Form, Priors
 from twofold.atlas.projection import project
 from twofold.atlas.routing import nearest, pursue
@@ -94,33 +95,35 @@ class Atlas:
         self, X: np.ndarray, active: tuple[int, ...], z: Any, budget: int
     ) -> list[tuple[np.ndarray, Codes]]:
         """Rows that share their active atoms: those that can be looked at, and the others."""
-        why = reasons(X, z, active)
-        bad, good = np.flatnonzero(why != ""), np.flatnonzero(why == "")
+        blocks = [project(X, self.atoms[k].B) for k in active]
+        b, norm = [block for block, _ in blocks], blocks[0][1]
+        why = reasons(X, norm, z, active)
+        bad, good = np.flatnonzero(why != 0), np.flatnonzero(why == 0)
         if not len(bad):
-            return [(good, self._finite(X, active, z, budget))]
-        out: list[tuple[np.ndarray, Codes]] = []
-        if len(bad):
-            shown = np.full((len(bad), len(active)), np.nan) if z is None else z[bad]
-            which = np.tile(active, (len(bad), 1))
-            q = self.form(active).k.shape[1]
-            out.append((bad, encoding.refused(len(bad), q, shown, which, why[bad])))
+            return [(good, self._finite(b, norm, active, z, budget))]
+        shown = np.full((len(bad), len(active)), np.nan) if z is None else z[bad]
+        which, q = np.tile(active, (len(bad), 1)), self.form(active).k.shape[1]
+        out = [(bad, encoding.refused(len(bad), q, shown, which, np.array(ODD)[why[bad]]))]
         if len(good):
-            out.append((good, self._finite(X[good], active, None if z is None else z[good],
-                                           budget)))  # fmt: skip
+            picked = [np.ascontiguousarray(block[good]) for block in b]
+            out.append((good, self._finite(picked, norm[good], active,
+                                           None if z is None else z[good], budget)))  # fmt: skip
         return out
 
-    def _finite(self, X: np.ndarray, active: tuple[int, ...], z: Any, budget: int) -> Codes:
-        blocks = [project(X, self.atoms[k].B) for k in active]
-        b, norm = np.concatenate([block[0] for block in blocks], axis=1), blocks[0][1]
-        joint = z is None
-        form = self.form(active, joint)
+    def _finite(
+        self, b: list[np.ndarray], norm: np.ndarray, active: tuple[int, ...], z: Any, budget: int
+    ) -> Codes:
+        joint, form = z is None, self.form(active, z is None)
+        which, reach = np.tile(active, (len(norm), 1)), 1.5 * max(self.charts[k].cell
+                                                                  for k in active)  # fmt: skip
+        if not joint and len(active) == 1 and is_ring(self.atoms[active[0]]):
+            made = encoding.quick(form, b[0], norm, z, self.charts[active[0]], self.priors,
+                                  budget=budget, reach=reach)  # fmt: skip
+            return encoding.judged(made, norm, z, which)
         scale = self._scale(active[0], norm) if joint else z
-        starts = self._starts(active, [block[0] for block in blocks], z, scale)
-        made = encoding.solve(
-            form, b, norm, scale, starts, budget=budget, refine=True,
-            reach=1.5 * max(self.charts[k].cell for k in active),
-        )  # fmt: skip
-        which = np.tile(active, (len(X), 1))
+        starts = self._starts(active, b, z, scale)
+        made = encoding.solve(form, np.concatenate(b, axis=1), norm, scale, starts, budget=budget,
+                              refine=True, reach=reach)  # fmt: skip
         if joint:
             z = made["coords"][:, -1:] * scale
             made["coords"] = np.ascontiguousarray(made["coords"][:, :-1])
@@ -170,20 +173,38 @@ class Atlas:
         return certificate(self, row, start, amplitude, atom)
 
 
-def reasons(X: np.ndarray, z: Any, active: tuple[int, ...]) -> np.ndarray:
-    """Why a row cannot be looked at; '' where it can."""
-    why = np.full(len(X), "", dtype="<U60")
-    with np.errstate(over="ignore", invalid="ignore"):
-        top = np.maximum(np.max(X, axis=1), -np.min(X, axis=1))
-        why[~(top < 1e100)] = "the row is out of range"
-        why[~np.isfinite(top)] = "the row is not finite"
-        if z is not None:
-            why[np.any(z == 0, axis=1)] = "an amplitude is zero: every coordinate is as good"
-            why[np.any(z < 0, axis=1)] = "an amplitude is negative"
-            why[~np.all(np.isfinite(z), axis=1)] = "an amplitude is not finite"
+ODD = (
+    "",
+    "the row is out of range",
+    "the row is not finite",
+    "an amplitude is zero: every coordinate is as good",
+    "an amplitude is negative",
+    "an amplitude is not finite",
+    "an atom is active twice",
+)
+
+
+def reasons(X: np.ndarray, norm: np.ndarray, z: Any, active: tuple[int, ...]) -> np.ndarray:
+    """Why a row cannot be looked at, as a place in ``ODD``; 0 where it can."""
+    why = np.zeros(len(X), dtype=np.int64)
+    for n in np.flatnonzero(~(norm < 1e100)):
+        why[n] = 1 if np.all(np.isfinite(X[n])) else 2
+    if z is not None:
+        why[np.any(z == 0, axis=1)] = 3
+        why[np.any(z < 0, axis=1)] = 4
+        why[~np.all(np.isfinite(z), axis=1)] = 5
     if len(set(active)) < len(active):
-        why[:] = "an atom is active twice"
+        why[:] = 6
     return why
+
+
+def is_ring(atom: Atom) -> bool:
+    """Whether the atom's family is Periodic, whole and in its order."""
+    family = atom.family
+    return (
+        isinstance(family, Tensor) and family.dim == 1 and not family.lines[0].flat
+        and family.columns == Periodic(family.lines[0].degree).columns
+    )  # fmt: skip
 
 
 def with_bound(form: Form, atoms: tuple[Atom, ...]) -> Form:

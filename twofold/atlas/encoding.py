@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from twofold.atlas import global_minimum, kantorovich, newton
-from twofold.atlas.charts import Grid, grid
-from twofold.atlas.objective import Form
+from twofold.atlas import global_minimum, kantorovich, newton, ring
+from twofold.atlas.charts import Charts, Grid, grid, prior_at
+from twofold.atlas.objective import Form, Priors
 from twofold.rigor import inputs
 from twofold.rigor.ieee import probe
 from twofold.rigor.selftest import require
@@ -94,6 +94,34 @@ def solve(
             out["words"], out["values"], flags,
         )  # fmt: skip
     require(flags)
+    return out
+
+
+def quick(
+    form: Form, b: np.ndarray, norm: np.ndarray, z: np.ndarray, charts: Charts, priors: Priors,
+    *, budget: int, reach: float,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """The same for one periodic axis, given amplitudes: the easy rows first, then the others."""
+    N = len(b)
+    out = {
+        "start": np.empty((N, 1)), "coords": np.empty((N, 1)), "first": np.empty((N, 6)),
+        "last": np.empty((N, 6)), "words": np.empty((N, 6), np.int64), "values": np.empty((N, 3)),
+    }  # fmt: skip
+    done, flags = np.empty(N, bool), np.ones(64, bool)
+    ring.encode(
+        b, norm, z[:, 0], np.ascontiguousarray(charts.values.T), charts.squares,
+        prior_at(charts.nodes, priors), charts.nodes, form.quadratic[0], form.prior, form.weights,
+        form.slack_linear[0], form.slack_quadratic[0], form.kappa,
+        *ring.tables(form.lines[0].degree), reach, budget > 0, probe(), out["start"],
+        out["coords"], out["first"], out["last"], out["words"], out["values"], done, flags,
+    )  # fmt: skip
+    require(flags)
+    rest = np.flatnonzero(~done)
+    if len(rest):
+        slow = solve(form, b[rest], norm[rest], z[rest], out["start"][rest], budget=budget,
+                     refine=True, reach=reach)  # fmt: skip
+        for name, found in slow.items():
+            out[name][rest] = found
     return out
 
 

@@ -52,7 +52,7 @@ def certify(made: Atlas, rows: Any, codes: Codes, atom: int = 0) -> Certificate:
     return certificate(
         "Newton-Kantorovich root", statement=ROOT, kind="bound", side="upper", about="exact",
         value=value, bound=codes.start_radius, rounding=rounding, applies=applies,
-        reason=reason, reference=REFERENCE,
+        reason=reason.tolist(), reference=REFERENCE,
         source=fingerprint(np.asarray(rows), made.atoms[atom].B, codes.start, codes.amplitude),
     )  # fmt: skip
 

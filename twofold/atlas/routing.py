@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 
-from twofold.atlas.charts import Charts
+from twofold.atlas.charts import Charts, prior_at
 from twofold.atlas.encoding import Codes
 from twofold.atlas.objective import Priors
 
@@ -17,15 +17,9 @@ def nearest(chart: Charts, b: np.ndarray, z: Any, priors: Priors) -> tuple[np.nd
     """(the node with the least objective, the best amplitude there)."""
     best, amplitude = np.empty(len(b), np.int64), np.empty(len(b))
     given = np.full(len(b), np.nan) if z is None else np.ascontiguousarray(z)
-    prior = _prior(chart, priors)
+    prior = prior_at(chart.nodes, priors)
     _nearest(chart.values, chart.squares, prior, np.ascontiguousarray(b), given, best, amplitude)
     return best, amplitude
-
-
-def _prior(chart: Charts, priors: Priors) -> np.ndarray:
-    """The von Mises prior at the nodes; the flat one hardly moves the choice."""
-    turns = 1 - np.cos(2 * np.pi * chart.nodes)
-    return priors.periodic / (4 * np.pi**2) * np.sum(turns, axis=1)
 
 
 @njit(cache=True, fastmath=False, parallel=True, error_model="numpy")
