@@ -180,7 +180,7 @@ def test_every_study_is_listed():
 
 
 def test_the_start_page_shows_the_readme_example():
-    (example,) = [
+    example, *_ = [
         body for language, body in blocks(TEXT[ROOT / "README.md"]) if language == "python"
     ]
     assert ("python", example) in blocks(TEXT[DOCS / "index.md"])
