@@ -265,3 +265,33 @@ def test_what_cannot_be_encoded_is_an_error_that_says_why():
     ):
         with pytest.raises(ValueError, match=said):
             call()
+
+
+@pytest.mark.parametrize("z", [1.0, None])
+def test_routing_prunes_by_proof_and_finds_what_brute_force_finds(z, monkeypatch):
+    """Recall one: the winner is the brute-force winner, though few atoms are looked at."""
+    rng = np.random.default_rng(8)
+    kinds = [families.Periodic(1), families.Periodic(2), families.Torus(2, 1)]
+    if z is not None:
+        kinds.append(families.Sphere(1))
+    atoms = [atlas.Atom(k, rng.standard_normal((k.size, 48)) * rng.uniform(0.5, 2))
+             for k in kinds * 3]  # fmt: skip
+    a = atlas.build(atoms, charts=8)
+    X = np.concatenate([rows(atom, 4, 0.1, seed=n)[0] for n, atom in enumerate(atoms)])
+    floors = a._floors(X, None if z is None else np.full((len(X), 1), z))
+    every = [a.encode(X, amplitudes=z, atoms=np.full(len(X), k), budget=500)
+             for k in range(len(atoms))]  # fmt: skip
+    values = np.array([codes.objective for codes in every]).T
+    assert np.all(floors <= values)
+    looked, encode = [], type(a).encode
+
+    def counted(self, chosen, **rest):
+        looked.append(len(chosen))
+        return encode(self, chosen, **rest)
+
+    monkeypatch.setattr(type(a), "encode", counted)
+    codes = a.encode(X, amplitudes=z, budget=500)
+    assert np.array_equal(codes.atom[:, 0], np.argmin(values, axis=1))
+    assert np.allclose(codes.objective, values.min(axis=1), rtol=1e-12)
+    if z is not None:
+        assert sum(looked[1:]) < 0.5 * values.size

@@ -15,7 +15,7 @@ from twofold.atlas.encoding import BUDGET, Codes
 from twofold.atlas.families import Periodic, Tensor
 from twofold.atlas.objective import Atom, Form, Priors
 from twofold.atlas.projection import project
-from twofold.atlas.routing import nearest, pursue
+from twofold.atlas.routing import Best, floor, nearest, pursue, widened
 from twofold.atlas.zeros import least_square
 from twofold.rigor import inputs
 
@@ -29,6 +29,7 @@ class Atlas:
     charts: tuple[Charts, ...]
     count: int
     _forms: dict[Any, Form] = field(default_factory=dict, repr=False)
+    _squares: dict[int, float] = field(default_factory=dict, repr=False)
 
     @property
     def width(self) -> int:
@@ -148,18 +149,44 @@ class Atlas:
 
         A decoder that passes through zero has no such bound: there 8 |x| / max |m| stands for it.
         """
-        least = least_square(self.form((k,)), self.atoms[k])
+        least = self._least(k)
         top = float(np.max(self.charts[k].squares, initial=1e-300))
         size = np.sqrt(least) if least > 1e-6 * top else np.sqrt(top) / 8
         return norm[:, None] / size * (1 + 1e-9)
 
     def _best(self, X: np.ndarray, amplitudes: Any, budget: int) -> Codes:
-        """Every atom, least objective wins; a tie or an uncertified rival is no proof."""
-        from twofold.atlas.routing import choose
+        """Atoms in the order of their proved floors, until the next floor is above the best."""
+        z = None
+        if amplitudes is not None:
+            z = encoding.amplitudes("amplitudes", amplitudes, (len(X), 1))
+        floors = self._floors(X, z)
+        order = np.argsort(floors, axis=1, kind="stable")
+        first = self.encode(X, amplitudes=z, atoms=order[:, 0], budget=budget)
+        best = Best(widened(first, max(c.centres.shape[1] for c in self.charts)))
+        for r in range(1, len(self.atoms)):
+            lowest = floors[np.arange(len(X)), order[:, r]]
+            rows = np.flatnonzero(~(lowest > best.codes.objective))
+            if not len(rows):
+                break
+            best.add(rows, self.encode(X[rows], amplitudes=None if z is None else z[rows],
+                                       atoms=order[rows, r], budget=budget))  # fmt: skip
+        return best.conclude()
 
-        every = [self.encode(X, amplitudes=amplitudes, atoms=np.full(len(X), k), budget=budget)
-                 for k in range(len(self.atoms))]  # fmt: skip
-        return choose(every)
+    def _floors(self, X: np.ndarray, z: Any) -> Float[np.ndarray, "N K"]:
+        """Below this no coordinate of atom k comes, for each row and k."""
+        out = np.empty((len(X), len(self.atoms)))
+        for k, atom in enumerate(self.atoms):
+            b, norm = project(X, atom.B)
+            form = self.form((k,))
+            with np.errstate(invalid="ignore", over="ignore"):
+                out[:, k] = floor(form, b, norm, None if z is None else z[:, 0], self._least(k))
+        return out
+
+    def _least(self, k: int) -> float:
+        """A proved lower bound of |m|^2 of atom k."""
+        if k not in self._squares:
+            self._squares[k] = least_square(self.form((k,)), self.atoms[k])
+        return self._squares[k]
 
     def certificate(
         self, row: Any, start: Any, amplitude: float, atom: int

@@ -77,7 +77,7 @@ def judged(
     with np.errstate(over="ignore", invalid="ignore"):
         primal, R = objective(W, X, C, penalty, ridge)
         dual = _lower(W, X, R, penalty, ridge)
-        small = primal - dual <= tolerance * 0.5 * np.sum(X * X, axis=1)
+        small = primal - dual <= tolerance * 0.5 * np.sum(X * X, axis=1) + 1e-300
     known = np.isfinite(primal) & np.isfinite(dual) & np.all(np.abs(X) < 1e100, axis=1)
     verdict = np.where(~known, "uncertified", np.where(small, "global", "open"))
     return FlatCodes(C, primal, dual, verdict)
