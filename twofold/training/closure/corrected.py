@@ -146,9 +146,7 @@ def _twisted(k: Letters, q: Node, g: Node) -> tuple[Node, Node]:
     return X1, h * (Sigma * two - ring.shifted(1, 0) - closed)
 
 
-def _assembled(
-    k: Letters, q: Node, g: Node, dq: Node, X1: Node, X2: Node
-) -> Node:
+def _assembled(k: Letters, q: Node, g: Node, dq: Node, X1: Node, X2: Node) -> Node:
     """Step 3: K R(x, y) = tr Phi, the linear equation for Phi = E[G S H'] solved."""
     P, Sigma, S, M = k.P, k.Sigma, k.S, k.M
     identity = Node(P.case, P.case.identity[None, None])

@@ -49,9 +49,7 @@ def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
 
 
 @lru_cache(maxsize=4)
-def _rule(
-    K: int, M: int, L: int
-) -> tuple[Float[np.ndarray, "n K K"], Float[np.ndarray, " n"]]:
+def _rule(K: int, M: int, L: int) -> tuple[Float[np.ndarray, "n K K"], Float[np.ndarray, " n"]]:
     """(T T'/M, weights)."""
     m = min(K, M)
     axes = [_chi(M - i, L) for i in range(m)]

@@ -1,4 +1,4 @@
-r"""Power series in x and y whose coefficients are numbers, diagonals or matrices, with their adjoint.
+r"""Power series in x and y of numbers, diagonals or matrices, with their adjoint.
 
 A `Node` holds coefficients (n, m, ...) of x^i y^j, cut at the size n of the case, and remembers
 what it was made of: `backward` runs the adjoint of every product in reverse, exactly. A series in x
@@ -123,7 +123,7 @@ def _rows(c: np.ndarray) -> np.ndarray:
 
 
 def _folded(table: np.ndarray, n: int) -> np.ndarray:
-    """sum over i + k, j + l of table_ijkl."""
+    """The sum over i + k, j + l of table_ijkl."""
     a, b, c, d = table.shape
     out = np.zeros((min(a + c - 1, n), min(b + d - 1, n)), table.dtype)
     for i, j in np.ndindex(min(a, out.shape[0]), min(b, out.shape[1])):

@@ -114,9 +114,7 @@ def _product(factors: list[np.ndarray], K: int) -> np.ndarray:
     return out
 
 
-def _expected(
-    letters: list[np.ndarray], case: Case, n: int
-) -> tuple[complex, list[np.ndarray]]:
+def _expected(letters: list[np.ndarray], case: Case, n: int) -> tuple[complex, list[np.ndarray]]:
     """E tr(A_1 W ... A_n W) and its derivative in each letter; no W: the trace itself."""
     if n == 0:
         return np.trace(letters[0]), [np.eye(case.dim)]

@@ -1,0 +1,17 @@
+"""Outer training predicted without sampling: the seeds' open problem, for Gaussian prompts."""
+
+from __future__ import annotations
+
+from twofold.training.closure import case as case
+from twofold.training.closure import corrected as corrected
+from twofold.training.closure import engines as engines
+from twofold.training.closure import equivalent as equivalent
+from twofold.training.closure import exact as exact
+from twofold.training.closure import pool as pool
+from twofold.training.closure.engines import gradient as gradient
+from twofold.training.closure.engines import risk as risk
+from twofold.training.closure.path import Diagonal as Diagonal
+from twofold.training.closure.path import Path as Path
+from twofold.training.closure.path import compared as compared
+from twofold.training.closure.path import modes as modes
+from twofold.training.closure.path import path as path
