@@ -12,7 +12,7 @@ the derivation are in docs/closure.md, with the same numbers as here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -79,14 +79,25 @@ def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
     return float(np.sum(case.pairs * total.c)), P_bar
 
 
-def _trace(P: np.ndarray, case: Case) -> tuple[Node, Node, Node, Node, equivalent.Resolvent]:
+def table(P: np.ndarray, case: Case, source: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    """E tr(metric T^i source (T^j)') for i, j <= L; ``source`` need not be symmetric."""
+    found = _trace(P, replace(case, prior=source), metric)[0].c
+    out = np.zeros((case.depth + 1, case.depth + 1))
+    out[: found.shape[0], : found.shape[1]] = found
+    return out
+
+
+def _trace(
+    P: np.ndarray, case: Case, metric: np.ndarray | None = None
+) -> tuple[Node, Node, Node, Node, equivalent.Resolvent]:
     """K R(x, y) as a node, with the leaves P, q, g."""
     r = equivalent.resolvent(P, case)
     leaf, q, g = (Node(case, c) for c in (P[None, None], r.q[:, None], r.g[:, None]))
     sigma, prior, one = (Node(case, np.asarray(c)[None, None])
                          for c in (case.sigma, case.prior, 1.0))  # fmt: skip
     k = Letters(sigma, prior, leaf, one, float(case.prompt))
-    total = _assembled(k, q, g, _single(k, q, g), *_twisted(k, q, g))
+    seen = one if metric is None else Node(case, np.asarray(metric)[None, None])
+    total = _assembled(k, q, g, _single(k, q, g), *_twisted(k, q, g), seen)
     return total, leaf, q, g, r
 
 
@@ -134,7 +145,7 @@ def _twisted(k: Letters, q: Node, g: Node) -> tuple[Node, Node]:
     Sigma, S, M, t = k.Sigma, k.S, k.M, _types(k, q, g)
     back = Sigma * k.P.T
     h, bare = t.Ty.g, back * t.Ty.q
-    one, two = k.chain(t.Tx, t.Nx, t.Ty, Sigma, S), k.chain(t.Ny, t.Tx, t.Ty, S, back)
+    one, two = k.chain(t.Tx, t.Nx, t.Ty, Sigma, S), k.chain(t.Ny, t.Tx, t.Ty, S.T, back)
     straight, turned = k.F(t.Nx, t.Ty, S), k.F(t.Tx, t.Ty, back)
     w = (1 / M) * inner(back * k.F(t.Tx, t.Nx, Sigma), k.P)
     phi = (1 / M) * inner(Sigma, straight)
@@ -146,7 +157,7 @@ def _twisted(k: Letters, q: Node, g: Node) -> tuple[Node, Node]:
     return X1, h * (Sigma * two - ring.shifted(1, 0) - closed)
 
 
-def _assembled(k: Letters, q: Node, g: Node, dq: Node, X1: Node, X2: Node) -> Node:
+def _assembled(k: Letters, q: Node, g: Node, dq: Node, X1: Node, X2: Node, metric: Node) -> Node:
     """Step 3: K R(x, y) = tr Phi, the linear equation for Phi = E[G S H'] solved."""
     P, Sigma, S, M = k.P, k.Sigma, k.S, k.M
     identity = Node(P.case, P.case.identity[None, None])
@@ -158,4 +169,4 @@ def _assembled(k: Letters, q: Node, g: Node, dq: Node, X1: Node, X2: Node) -> No
     N1 = xgP * (identity - Q.T + (D.T * Q.T).shifted(0, 1))
     seen = (1 / M) * (Sigma * bent)
     phi = inner(seen, N0) * (k.one - inner(seen, N1)).reciprocal
-    return inner(bent, N0) + phi * inner(bent, N1)
+    return inner(metric * bent, N0) + phi * inner(metric * bent, N1)

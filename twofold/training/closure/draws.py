@@ -25,6 +25,13 @@ def losses(
     return np.sum(_polynomial(E, case) ** 2, axis=(1, 2)) / case.dim
 
 
+def errors(
+    P: np.ndarray, W: np.ndarray, case: Case, forcing: np.ndarray | None = None
+) -> Float[np.ndarray, "N K c"]:
+    """e_L, a column for each column of the roots."""
+    return _polynomial(_errors(P, W, case, forcing)[0], case)
+
+
 def gradients(
     P: Float[np.ndarray, "K K"],
     W: Float[np.ndarray, "N K K"],

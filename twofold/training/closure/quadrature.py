@@ -37,7 +37,7 @@ def risk(P: np.ndarray, case: Case) -> float:
 def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
     """(R, its gradient in P), the same rule for both."""
     full = case.full()
-    W, weight = _rule(case.dim, case.prompt, case.depth)
+    W, weight = rule(case.dim, case.prompt, case.depth)
     A = laws.matrix(laws.root(full.sigma))
     P_full = np.diag(P) if P.ndim == 1 else P
     value, bar = 0.0, np.zeros((case.dim, case.dim))
@@ -49,7 +49,7 @@ def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
 
 
 @lru_cache(maxsize=4)
-def _rule(K: int, M: int, L: int) -> tuple[Float[np.ndarray, "n K K"], Float[np.ndarray, " n"]]:
+def rule(K: int, M: int, L: int) -> tuple[Float[np.ndarray, "n K K"], Float[np.ndarray, " n"]]:
     """(T T'/M, weights)."""
     m = min(K, M)
     axes = [_chi(M - i, L) for i in range(m)]

@@ -119,6 +119,7 @@ def _series(
     return out, parts
 
 
+@lru_cache(maxsize=4096)
 def _rising(alpha: int, u: int) -> int:
     """[x^u] (1 - x)^-alpha."""
     return int(comb(alpha - 1 + u, u, exact=True)) if alpha else int(u == 0)

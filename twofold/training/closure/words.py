@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from jaxtyping import Int
 
 from twofold.training.closure.case import Case
 
@@ -22,10 +24,39 @@ DEEPEST = 2
 Loop = tuple[tuple[int, bool], ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Every pairing of n letters W: its loops of rows, and its loops of letters by number.
+
+    ``slots`` (T, n) index the distinct loops, 0 standing for none; ``groups`` hold them by length
+    as (their numbers, letters (G, m)), a transposed letter k written k + n.
+    """
+
+    rows: Int[np.ndarray, " T"]
+    slots: Int[np.ndarray, "T n"]
+    groups: tuple[tuple[np.ndarray, np.ndarray], ...]
+
+
 @lru_cache(maxsize=16)
-def pairings(n: int) -> tuple[tuple[int, tuple[Loop, ...]], ...]:
-    """(loops of rows, loops of letters) of every pairing; a letter is (its number, transposed)."""
-    return tuple((_rows(pairs, n), _letters(pairs, n)) for pairs in _matchings(tuple(range(2 * n))))
+def table(n: int) -> Table:
+    """The pairings, loops that differ in their start or direction counted as one."""
+    numbers: dict[tuple[int, ...], int] = {}
+    rows, slots = [], []
+    for pairs in _matchings(tuple(range(2 * n))):
+        loops = [_canonical(loop, n) for loop in _letters(pairs, n)]
+        found = [numbers.setdefault(loop, len(numbers) + 1) for loop in loops]
+        slots.append(found + [0] * (n - len(found)))
+        rows.append(_rows(pairs, n))
+    groups = [[loop for loop in numbers if len(loop) == m] for m in range(1, n + 1)]
+    named = tuple((np.array([numbers[loop] for loop in g]), np.array(g)) for g in groups)
+    return Table(np.array(rows), np.array(slots), named)
+
+
+def _canonical(loop: Loop, n: int) -> tuple[int, ...]:
+    """The least of all ways to write tr(A Sigma B Sigma ...), also backwards and transposed."""
+    forms = [tuple(k + n * turned for k, turned in loop)]
+    forms.append(tuple(k + n * (not turned) for k, turned in loop[::-1]))
+    return min(form[i:] + form[:i] for form in forms for i in range(len(form)))
 
 
 def _matchings(ends: tuple[int, ...]) -> Iterator[dict[int, int]]:
@@ -89,7 +120,7 @@ def _evaluated(P: np.ndarray, case: Case) -> tuple[complex, np.ndarray]:
     value, bars = 0.0, {name: np.zeros_like(P) for name in "DP"}
     for weight, n, letters in _words(case.pairs):
         products = [_product([atoms[a] for a in letter], case.dim) for letter in letters]
-        part, letter_bars = _expected(products, case, n)
+        part, letter_bars = expected(products, case, n)
         value += weight * part
         for letter, bar in zip(letters, letter_bars, strict=True):
             _pull(letter, atoms, weight * bar, bars)
@@ -114,31 +145,55 @@ def _product(factors: list[np.ndarray], K: int) -> np.ndarray:
     return out
 
 
-def _expected(letters: list[np.ndarray], case: Case, n: int) -> tuple[complex, list[np.ndarray]]:
+def expected(letters: list[np.ndarray], case: Case, n: int) -> tuple[complex, list[np.ndarray]]:
     """E tr(A_1 W ... A_n W) and its derivative in each letter; no W: the trace itself."""
     if n == 0:
         return np.trace(letters[0]), [np.eye(case.dim)]
-    value, bars = 0.0, [np.zeros_like(case.sigma, np.result_type(*letters)) for _ in letters]
-    dressed = {(k, False): a @ case.sigma for k, a in enumerate(letters)}
-    dressed |= {(k, True): a.T @ case.sigma for k, a in enumerate(letters)}
-    for loops, found in pairings(n):
-        weight = float(case.prompt) ** (loops - n)
-        rests = [[_rest(loop, i, dressed, case.sigma) for i in range(len(loop))] for loop in found]
-        traces = [np.sum(letters[loop[0][0]] * rest[0].T)
-                  for loop, rest in zip(found, rests, strict=True)]  # fmt: skip
-        value += weight * np.prod(traces)
-        for m, (loop, rest) in enumerate(zip(found, rests, strict=True)):
-            others = weight * np.prod([t for i, t in enumerate(traces) if i != m])
-            for (k, turned), r in zip(loop, rest, strict=True):
-                bars[k] += others * (r if turned else r.T)
-    return value, bars
+    known, stack = table(n), np.array(letters + [a.T for a in letters])
+    dressed = stack @ case.sigma
+    traces = np.ones(np.max(known.slots) + 1, stack.dtype)
+    rests = [_rests(loops, dressed, case.sigma) for _, loops in known.groups]
+    for (where, loops), rest in zip(known.groups, rests, strict=True):
+        traces[where] = np.einsum("gij,gji->g", stack[loops[:, 0]], rest[0])
+    value, slopes = _pairing_sum(traces, known, float(case.prompt))
+    bars = np.zeros(stack.shape, stack.dtype)
+    for (where, loops), rest in zip(known.groups, rests, strict=True):
+        for i in range(loops.shape[1]):
+            part = slopes[where, None, None] * rest[i].swapaxes(1, 2)
+            np.add.at(bars, loops[:, i], part)
+    return value, [bars[k] + bars[k + n].T for k in range(n)]
 
 
-def _rest(loop: Loop, i: int, dressed: dict, sigma: np.ndarray) -> np.ndarray:
-    """The loop cut open at its i-th letter A: tr(loop) = tr(A rest)."""
-    out = sigma
-    for name in loop[i + 1 :] + loop[:i]:
-        out = out @ dressed[name]
+def _pairing_sum(traces: np.ndarray, known: Table, M: float) -> tuple[complex, np.ndarray]:
+    """Sum of M^{rows - n} times the traces of each pairing, and its derivative in them."""
+    n = known.slots.shape[1]
+    columns = [traces[known.slots[:, i]] for i in range(n)]
+    ahead = [M ** (known.rows - n)]
+    for column in columns:
+        ahead.append(ahead[-1] * column)
+    slopes, behind = np.zeros_like(traces), np.ones(len(known.rows))
+    for i in range(n - 1, -1, -1):
+        np.add.at(slopes, known.slots[:, i], ahead[i] * behind)
+        behind = behind * columns[i]
+    return np.sum(ahead[-1]), slopes
+
+
+def _rests(loops: np.ndarray, dressed: np.ndarray, sigma: np.ndarray) -> list[np.ndarray]:
+    """Each loop cut open at its i-th letter A: tr(loop) = tr(A rest_i)."""
+    length = loops.shape[1]
+    ahead, behind = [None], [None] * length
+    for i in range(length - 1):
+        d = dressed[loops[:, i]]
+        ahead.append(d if ahead[-1] is None else ahead[-1] @ d)
+    for i in range(length - 2, -1, -1):
+        d = dressed[loops[:, i + 1]]
+        behind[i] = d if behind[i + 1] is None else d @ behind[i + 1]
+    out = []
+    for a, b in zip(ahead, behind, strict=True):
+        around = [x for x in (b, a) if x is not None]
+        rest = sigma if not around else sigma @ around[0]
+        rest = rest @ around[1] if len(around) > 1 else rest
+        out.append(np.broadcast_to(rest, (len(loops), *sigma.shape)))
     return out
 
 
