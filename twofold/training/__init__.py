@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from twofold.training import adjoint as adjoint
 from twofold.training import band as band
+from twofold.training import closure as closure
 from twofold.training import complex_step as complex_step
 from twofold.training import eigenbasis as eigenbasis
 from twofold.training import error_bar as error_bar

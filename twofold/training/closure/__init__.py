@@ -6,7 +6,11 @@ from twofold.training.closure import case as case
 from twofold.training.closure import corrected as corrected
 from twofold.training.closure import engines as engines
 from twofold.training.closure import equivalent as equivalent
+from twofold.training.closure import error_law as error_law
 from twofold.training.closure import exact as exact
+from twofold.training.closure import joint as joint
+from twofold.training.closure import joint_path as joint_path
+from twofold.training.closure import observed as observed
 from twofold.training.closure import pool as pool
 from twofold.training.closure.engines import gradient as gradient
 from twofold.training.closure.engines import risk as risk

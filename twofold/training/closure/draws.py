@@ -25,6 +25,14 @@ def losses(
     return np.sum(_polynomial(E, case) ** 2, axis=(1, 2)) / case.dim
 
 
+def by_depth(
+    P: Float[np.ndarray, "K K"], W: Float[np.ndarray, "N K K"], case: Case
+) -> Float[np.ndarray, "N l"]:
+    """|T^l S^{1/2}|_F^2 / K for every l up to the case's depth."""
+    E = _errors(P, W, case, None)[0]
+    return np.array([np.sum(e**2, axis=(1, 2)) for e in E]).T / case.dim
+
+
 def errors(
     P: np.ndarray, W: np.ndarray, case: Case, forcing: np.ndarray | None = None
 ) -> Float[np.ndarray, "N K c"]:

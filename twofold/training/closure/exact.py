@@ -5,10 +5,14 @@ diagonal P to depth 4 by Wick's pairings; any P to depth 2 by words; any P for K
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from twofold.training.closure import quadrature, wick, words
 from twofold.training.closure.case import Case
+
+MODULES: dict[str, Any] = {"wick": wick, "words": words, "quadrature": quadrature}
 
 
 def route(case: Case) -> tuple[str, str]:
@@ -27,15 +31,12 @@ def route(case: Case) -> tuple[str, str]:
 
 def risk(P: np.ndarray, case: Case) -> float:
     """R(P)."""
-    return float(
-        {"wick": wick, "words": words, "quadrature": quadrature}[_named(case)].risk(P, case)
-    )
+    return float(np.real(MODULES[_named(case)].risk(P, case)))
 
 
 def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
     """(R, its gradient in P)."""
-    name = _named(case)
-    return {"wick": wick, "words": words, "quadrature": quadrature}[name].gradient(P, case)
+    return MODULES[_named(case)].gradient(P, case)
 
 
 def _named(case: Case) -> str:

@@ -136,3 +136,46 @@ def _targets(
     if target == "projection":
         return beta @ U
     return np.linalg.solve(U.T @ Sigma @ U, U.T @ Sigma @ beta.T).T
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Means over drawn prompts with their standard errors."""
+
+    C: tuple[np.ndarray, np.ndarray]
+    B: tuple[np.ndarray, np.ndarray]
+    risk: tuple[np.ndarray, np.ndarray]
+
+
+def sampled(
+    recipe: Recipe, U: Any, P: Any, *, depth: int, count: int, seed: int
+) -> Sampled:  # fmt: skip
+    """C, B and R_e2e after 1 .. ``depth`` steps by Monte Carlo: prompts with H, d and truth."""
+    law, U = recipe.law, polar(inputs.real("U", U, ndim=2))
+    Sigma = laws.matrix(laws.checked(law).sigma)
+    sums: list[Any] = [[0.0, 0.0] for _ in range(3)]
+    for part, at in enumerate(range(0, count, 16384)):
+        n = min(16384, count - at)
+        tasks = samplers.stream(law, n, seed).tasks(part, needs="H")
+        z, beta, d = tasks.latent, tasks.truth, tasks.d @ U
+        assert z is not None
+        t = _targets(recipe.target, U, Sigma, beta, z)
+        risks = _risks(U.T @ (tasks.H @ U), d, np.asarray(P), depth, U, beta, Sigma)
+        rows = (d[:, :, None] * d[:, None], t[:, :, None] * d[:, None], risks)
+        for kept, x in zip(sums, rows, strict=True):
+            kept[0] = kept[0] + x.sum(axis=0)
+            kept[1] = kept[1] + (x**2).sum(axis=0)
+    means = [(a / count, np.sqrt((b / count - (a / count) ** 2) / count)) for a, b in sums]
+    return Sampled(*means)
+
+
+def _risks(
+    A: np.ndarray, d: np.ndarray, P: np.ndarray, depth: int, U: np.ndarray, beta: np.ndarray,
+    Sigma: np.ndarray,
+) -> Float[np.ndarray, "N L"]:  # fmt: skip
+    x, out = np.zeros_like(d), []
+    for _ in range(depth):
+        x = x + (d - np.einsum("nij,nj->ni", A, x)) @ P.T
+        e = x @ U.T - beta
+        out.append(np.sum((e @ Sigma) * e, axis=1))
+    return np.array(out).T

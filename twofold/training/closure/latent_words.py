@@ -40,7 +40,7 @@ def mean_trace(words_: Words, metric: np.ndarray, case: Case) -> float:
             total += weight * float(np.sum(metric.T * first))
             continue
         cycle = [rest[-1] @ metric @ first, *rest[:-1]]
-        total += weight * float(words.expected(cycle, case, len(rest))[0])
+        total += weight * float(np.real(words.expected(cycle, case, len(rest))[0]))
     return total
 
 

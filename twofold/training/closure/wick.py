@@ -74,7 +74,7 @@ def gradient(P: np.ndarray, case: Case, orders: int | None = None) -> tuple[floa
         d = 1.0 - case.ridge * P
         slope = -e * (-P) ** max(e - 1, 0) * d**f - case.ridge * f * (-P) ** e * d ** max(f - 1, 0)
         p_bar += bar * case.sigma**n * case.prior**h * slope
-    return float(value), p_bar
+    return float(np.real(value)), p_bar
 
 
 def _evaluated(
@@ -96,7 +96,7 @@ def _evaluated(
         part, block_bar = _contracted(blocks, w.slots, weight, pairs)
         value += part
         for key, where, factor in parts:
-            bars[key] = bars.get(key, 0.0) + factor * block_bar[where].real
+            bars[key] = bars.get(key, 0.0) + factor * float(np.real(block_bar[where]))
     return value, sums, bars
 
 

@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -109,7 +110,7 @@ def risk(P: np.ndarray, case: Case) -> complex:
 def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
     """(R, its gradient in P)."""
     value, bar = _evaluated(P, case)
-    return float(value), bar
+    return float(np.real(value)), bar
 
 
 def _evaluated(P: np.ndarray, case: Case) -> tuple[complex, np.ndarray]:
@@ -135,7 +136,7 @@ def _words(pairs: np.ndarray) -> Iterator[tuple[float, int, list[str]]]:
             right = "".join("Wp" if step == "P" else "d" for step in steps[i:])
             first, *rest = (left + "S" + right).split("W")
             letters = [rest[-1] + first, *rest[:-1]] if rest else [first]
-            yield pairs[i, j] * (-1.0) ** steps.count("P"), len(rest), letters
+            yield float(pairs[i, j]) * (-1.0) ** steps.count("P"), len(rest), letters
 
 
 def _product(factors: list[np.ndarray], K: int) -> np.ndarray:
@@ -181,7 +182,8 @@ def _pairing_sum(traces: np.ndarray, known: Table, M: float) -> tuple[complex, n
 def _rests(loops: np.ndarray, dressed: np.ndarray, sigma: np.ndarray) -> list[np.ndarray]:
     """Each loop cut open at its i-th letter A: tr(loop) = tr(A rest_i)."""
     length = loops.shape[1]
-    ahead, behind = [None], [None] * length
+    ahead: list[Any] = [None]
+    behind: list[Any] = [None] * length
     for i in range(length - 1):
         d = dressed[loops[:, i]]
         ahead.append(d if ahead[-1] is None else ahead[-1] @ d)
