@@ -47,6 +47,7 @@ _PLACES = {
     "002-status": "status.STUDY",
     "003-atlas": "encode_atlas.STUDY",
     "corrections": "corrections.STUDY",
+    "002-open": "open_questions.STUDY",
 }
 
 
