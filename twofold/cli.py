@@ -132,6 +132,46 @@ def recheck(
         raise typer.Exit(1)
 
 
+@app.command()
+def predict(
+    law: Annotated[Path, typer.Option(help="TOML: sigma or dim, prompt, ridge, ...")],
+    depth: Annotated[int, typer.Option(min=1, help="Inner steps L.")],
+    model: Annotated[str, typer.Option(help="flexformer, free or diagonal.")] = "flexformer",
+    eta: Annotated[float, typer.Option(help="Outer step size.")] = 0.05,
+    steps: Annotated[int, typer.Option(min=0, help="Outer steps.")] = 300,
+    engine: Annotated[
+        str, typer.Option(help="auto, exact, equivalent, corrected or pool.")
+    ] = "auto",
+    rule: Annotated[str, typer.Option(help="descent, momentum or adam.")] = "descent",
+    scale: Annotated[float, typer.Option(help="P starts near this multiple of I.")] = 0.3,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the start.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Predict the risk along outer training, for Gaussian prompts, without sampling any."""
+    from twofold.tasks import lawfile
+    from twofold.training.closure import predicting
+
+    with _working("predicting", as_json):
+        path = predicting.predict(
+            lawfile.read(law), kind=model, depth=depth, eta=eta, steps=steps, engine=engine,
+            rule=rule, scale=scale, seed=seed,
+        )  # fmt: skip
+    chosen = path.choice
+    if as_json:
+        risk = [r if abs(r) < float("inf") else None for r in path.risk.tolist()]
+        record = {"times": path.times.tolist(), "risk": risk, "drift": chosen.drift,
+                  "engine": chosen.risk, "reason": chosen.reason}  # fmt: skip
+        typer.echo(json.dumps(record))
+        return
+    from rich.table import Table
+
+    sheet = Table("s", "predicted risk")
+    for s, value in zip(path.times, path.risk, strict=True):
+        sheet.add_row(f"{s:.0f}", f"{value:.6g}")
+    _console().print(sheet)
+    _console().print(f"drift by {chosen.drift}, risk by {chosen.risk}: {chosen.reason}")
+
+
 @app.command("studies")
 def list_studies(as_json: Json = False) -> None:
     """List the studies, what each shows, and its forecast in seconds."""
