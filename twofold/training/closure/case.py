@@ -102,6 +102,7 @@ def of(
 def polynomial(schedule: Schedule) -> Float[np.ndarray, " J"]:
     """The c_j of an iteration with fixed steps: p_{l+1} = (1 + b - a + a T) p_l - b p_{l-1}."""
     now, last = np.eye(schedule.depth + 1)[0], np.zeros(schedule.depth + 1)
-    for a, b in zip(schedule.alpha, schedule.beta, strict=True):
+    betas = np.where(np.arange(schedule.depth) > 0, schedule.beta, 0.0)
+    for a, b in zip(schedule.alpha, betas, strict=True):
         now, last = (1 + b - a) * now + a * np.roll(now, 1) - b * last, now
     return now

@@ -200,7 +200,7 @@ def _losses(P: np.ndarray, W: np.ndarray, case: Case, s: Setting) -> Float[np.nd
     """E[|z_L - z_0|^2_{S_U} | W] for each W."""
     values, V = np.linalg.eigh(W)
     noise = np.sqrt(s.latent_noise / s.M) * V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    ridge = np.broadcast_to(case.ridge * laws.matrix(laws.root(case.prior)), W.shape)
+    ridge = np.broadcast_to(-case.ridge * laws.matrix(laws.root(case.prior)), W.shape)
     errors = draws.errors(P, W, case, np.concatenate([ridge, noise], axis=2))
     return np.einsum("nic,ij,njc->n", errors, s.S_U, errors, optimize=True)
 

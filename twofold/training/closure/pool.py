@@ -126,5 +126,5 @@ def _forcing(law: Law, case: Case, W: np.ndarray) -> Any:
         return None
     values, V = np.linalg.eigh(W)
     noise = law.noise / np.sqrt(law.prompt) * V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    ridge = np.broadcast_to(case.ridge * laws.matrix(laws.root(case.prior)), W.shape)
+    ridge = np.broadcast_to(-case.ridge * laws.matrix(laws.root(case.prior)), W.shape)
     return np.concatenate([ridge, noise], axis=2)

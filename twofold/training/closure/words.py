@@ -115,6 +115,9 @@ def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
 
 def _evaluated(P: np.ndarray, case: Case) -> tuple[complex, np.ndarray]:
     """R and its gradient: the letters' adjoints, then P_bar = bar of P - lambda bar of D."""
+    if P.ndim == 1:
+        value, bar = _evaluated(np.diag(P), case)
+        return value, np.diagonal(bar).copy()
     case = case.full()
     D = np.eye(case.dim) - case.ridge * P
     atoms = {"D": D, "d": D.T, "P": P, "p": P.T, "S": case.prior}
