@@ -12,7 +12,7 @@ from twofold.studies.open_run import Settings
 from twofold.tasks import moments
 from twofold.training import closure
 from twofold.training.closure import joint, joint_path, observed
-from twofold.training.closure.path import Rule
+from twofold.training.closure.descent import Rule
 
 S = Axis("outer time s", "steps")
 

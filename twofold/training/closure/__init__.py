@@ -12,10 +12,10 @@ from twofold.training.closure import joint as joint
 from twofold.training.closure import joint_path as joint_path
 from twofold.training.closure import observed as observed
 from twofold.training.closure import pool as pool
+from twofold.training.closure.descent import Diagonal as Diagonal
+from twofold.training.closure.descent import Path as Path
+from twofold.training.closure.descent import compared as compared
+from twofold.training.closure.descent import modes as modes
+from twofold.training.closure.descent import path as path
 from twofold.training.closure.engines import gradient as gradient
 from twofold.training.closure.engines import risk as risk
-from twofold.training.closure.path import Diagonal as Diagonal
-from twofold.training.closure.path import Path as Path
-from twofold.training.closure.path import compared as compared
-from twofold.training.closure.path import modes as modes
-from twofold.training.closure.path import path as path

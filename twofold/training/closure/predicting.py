@@ -8,7 +8,7 @@ import numpy as np
 
 from twofold.learned.free import Free
 from twofold.protocol import Law
-from twofold.training.closure.path import Diagonal, Path, path
+from twofold.training.closure.descent import Diagonal, Path, path
 
 Kind = Literal["flexformer", "free", "diagonal"]
 
