@@ -1,10 +1,14 @@
 """Seed 002, section 10: what it leaves open, closed for Gaussian prompts."""
 
+import numpy as np
+
 from twofold.findings import Figure, Findings, Study, Table
+from twofold.studies import evidence, open_run
 from twofold.studies import open_panels as panels
-from twofold.studies import open_run
 from twofold.studies.open_run import Settings
 from twofold.tasks import moments
+from twofold.theorems import wick_risk
+from twofold.training import closure
 from twofold.training.closure import error_law
 
 
@@ -15,6 +19,7 @@ def run(config: Settings) -> Findings:
     closed, furthest = panels.joint_table(config)
     laws = [config.aligned(K, 4 * K) for K in config.sizes]
     proof = error_law.certify([(moments.of(w).oracle, w, L) for w in laws for L in (2, 4)])
+    identity, inputs = _proved(config)
     rows = [
         ["Flexformer: |P_run - P| / |P|", flex.path_error],
         ["Flexformer: risk of the runs' mean", flex.risk_error(flex.risk.mean(axis=0))],
@@ -29,8 +34,18 @@ def run(config: Settings) -> Findings:
     shown = [panels.training(config), panels.error_panel(config), panels.joint_panel(config)]
     tables = [summary, engines, _laws(config), closed, panels.readings(config),
               panels.universality(config)]  # fmt: skip
-    return Findings(tables, [Figure("open", "The open problem, predicted", SEE, shown)], [proof],
+    figure = Figure("open", "The open problem, predicted", SEE, shown)
+    return Findings(tables, [figure], [proof, identity],
+                    evidence=evidence.of([identity], **inputs),
                     notes=[NOTE, f"engine: {flex.predicted.choice.reason}"])  # fmt: skip
+
+
+def _proved(config: Settings) -> tuple:
+    law = config.aligned(5, 20)
+    P = closure.path(np.zeros(5), closure.Diagonal(5), law, depth=2, eta=0.2, steps=30).P[::3]
+    given = {"sigma": law.sigma, "prior": np.ones(5)}
+    proof = wick_risk.certify(P, **given, prompt=law.prompt, ridge=law.ridge, depth=2)
+    return proof, {"p": P, **given, "law": np.array([law.prompt, law.ridge, 2.0])}
 
 
 def _laws(config: Settings) -> Table:

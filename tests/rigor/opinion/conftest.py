@@ -38,6 +38,7 @@ from twofold.theorems import (
     trace_risk,
     tracking,
     weak_bias,
+    wick_risk,
 )
 from twofold.training import trajectory
 
@@ -350,10 +351,22 @@ def matrix_case(rng, flavour, N=5, K=4):
     return global_matrix.decide(model, r, other, P)[1], given
 
 
+def wick_case(rng, flavour, N=4, K=3):
+    p, sigma, prior = rng.uniform(-0.5, 1.5, (N, K)), rng.uniform(0.1, 1, K), rng.uniform(0.1, 2, K)
+    law = {"prompt": 5, "ridge": 0.1, "depth": 2}
+    if flavour == "attained":
+        p, law = 0 * p, law | {"ridge": 0.0, "depth": 1}
+    if flavour == "hard":
+        p, sigma = 1e3 * p, 1e-6 * sigma
+    proof = wick_risk.certify(p, sigma=sigma, prior=prior, **law)
+    return proof, {"p": p, "sigma": sigma, "prior": prior, "law": np.array(list(law.values()))}
+
+
 CASES = {
     "Local contraction": attention_case(0),
     "Local contraction, Jacobian": attention_case(1),
     "No one matrix": matrix_case,
+    "Wick risk": wick_case,
     "Balance": balance_case,
     "weak-form bias": weak_case,
     "encoded floor": floor_case,

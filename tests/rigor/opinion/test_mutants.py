@@ -11,6 +11,8 @@ from twofold.rigor.opinion import standalone
 
 # What to change in the joined file, and the certificates that must notice.
 HONEST = [
+    ("total += (joined + stein([turned", "total += (joined - stein([turned", "Wick risk"),
+    ("M ** (len(rows) - n)", "M ** (len(rows) - n + 1)", "Wick risk"),
     ("pairs * matrix(a) * V for", "pairs * V for", "weak-form bias"),
     ("matrix(f) - pairs * first", "matrix(f) + pairs * first", "weak-form bias"),
     ("- v + solve(H, M * v) * lam", "- v - solve(H, M * v) * lam", "weak-form bias"),

@@ -25,6 +25,7 @@ from twofold.rigor.opinion.sides import (
     split_in_two,
     two_modes,
 )
+from twofold.rigor.opinion.wishart import wick_twice
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ ROUTES: dict[str, Route] = {
     "Decoder bound, power": Route("bound", "upper", _BATCH, averaged("power")),
     "Trace risk": Route(
         "identity", "both", {"P": 2, "H": 2, "depth": 0, "prior": None}, two_traces),
+    "Wick risk": Route(
+        "identity", "both", {"p": 1, "sigma": None, "prior": None, "law": None}, wick_twice),
     "tracking": Route("identity", "both", {"eta": 0, "E0": 2, "C": 3, "D": 3}, recursion_and_sum),
     "excess_risk": Route(
         "identity", "both", {"P": 2, "P_star": 2, "C": 2, "B": 2}, excess),
