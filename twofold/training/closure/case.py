@@ -10,6 +10,7 @@ product is elementwise; otherwise all three are (K, K).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,30 @@ class Case:
     def times(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The product of two matrices, elementwise if they are diagonals."""
         return a * b if self.diagonal else a @ b
+
+    @cached_property
+    def spectra(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The diagonals of sigma and prior where they are diagonal, for cheaper products."""
+        pair = (laws.matrix(self.sigma), laws.matrix(self.prior))
+        found = [np.diagonal(x) if laws.is_diagonal(x) else None for x in pair]
+        return found[0], found[1]
+
+    def sigma_times(self, X: np.ndarray) -> np.ndarray:
+        """Sigma X, for a stack of X as well."""
+        s = self.spectra[0]
+        if self.diagonal or s is None:
+            return self.times(self.sigma, X)
+        return s[:, None] * X
+
+    def times_sigma(self, X: np.ndarray) -> np.ndarray:
+        """X Sigma."""
+        s = self.spectra[0]
+        return self.times(X, self.sigma) if self.diagonal or s is None else X * s
+
+    def times_prior(self, X: np.ndarray) -> np.ndarray:
+        """X S."""
+        b = self.spectra[1]
+        return self.times(X, self.prior) if self.diagonal or b is None else X * b
 
     def turned(self, a: np.ndarray) -> np.ndarray:
         """The transpose; a diagonal is its own."""

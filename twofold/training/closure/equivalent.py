@@ -34,16 +34,16 @@ class Resolvent:
     def adjoint(self, q_bar: np.ndarray, g_bar: np.ndarray) -> np.ndarray:
         """P_bar of given q_bar and g_bar (both are used up), the sweep run backwards."""
         case, P, P_bar = self.case, self.P, np.zeros_like(self.P)
-        slope = case.times(case.sigma, case.turned(P)) / case.prompt
+        slope = case.sigma_times(case.turned(P)) / case.prompt
         for n in range(len(self.g) - 1, 0, -1):
             t_bar = -g_bar[n] * self.g[n - 1 :: -1]
             g_bar[n - 1 :: -1] -= g_bar[n] * self.t[:n]
             q_bar[:n] += _outer(t_bar, slope)
-            P_bar += case.turned(case.times(case.sigma, _mixed(t_bar, self.q[:n]))) / case.prompt
+            P_bar += case.turned(case.sigma_times(_mixed(t_bar, self.q[:n]))) / case.prompt
             P_bar -= case.times(q_bar[n], case.turned(self.moves[n - 1]))
             y_bar = -case.times(case.turned(P), q_bar[n])
             q_bar[n - 1] += q_bar[n] + case.ridge * y_bar
-            w_bar = case.times(case.sigma, y_bar)
+            w_bar = case.sigma_times(y_bar)
             q_bar[n - 1 :: -1] += _outer(self.g[:n], w_bar)
             g_bar[:n] += _flat(self.q[n - 1 :: -1]) @ w_bar.ravel()
         return P_bar
@@ -55,12 +55,12 @@ def resolvent(P: np.ndarray, case: Case) -> Resolvent:
     q = np.zeros((n, *P.shape), P.dtype)
     g, t = np.zeros(n, P.dtype), np.zeros(n, P.dtype)
     q[0], g[0], moves = case.identity, 1.0, []
-    PM = case.turned(case.times(P, case.sigma)) / case.prompt
+    PM = case.turned(case.times_sigma(P)) / case.prompt
     for k in range(1, n):
         t[k - 1] = np.sum(PM * q[k - 1])
         g[k] = -t[:k] @ g[k - 1 :: -1]
         w = _mixed(g[:k], q[k - 1 :: -1])
-        moves.append(case.ridge * q[k - 1] + case.times(case.sigma, w))
+        moves.append(case.ridge * q[k - 1] + case.sigma_times(w))
         q[k] = q[k - 1] - case.times(P, moves[-1])
     t[-1] = np.sum(PM * q[-1])
     return Resolvent(P, case, q, g, t, moves)
@@ -80,9 +80,9 @@ class Traces:
 
 def _traces(r: Resolvent) -> Traces:
     case, M = r.case, r.case.prompt
-    Q = case.times(case.times(r.P, case.sigma), case.turned(r.P))
-    left = case.times(case.sigma, r.q)
-    stacks = case.times(r.q, case.prior), case.times(r.q, Q)
+    Q = case.times(case.times_sigma(r.P), case.turned(r.P))
+    left = case.sigma_times(r.q)
+    stacks = case.times_prior(r.q), case.times(r.q, Q)
     A, E = (_flat(s) @ _flat(r.q).T for s in stacks)
     N, V = (_flat(s) @ _flat(left).T / M for s in stacks)
     return Traces(left, stacks, A, N, E, V)
@@ -134,7 +134,7 @@ def _stacks_bar(case: Case, T: Traces, bars: tuple[np.ndarray, ...]) -> np.ndarr
     A, N, E, V = (bar + bar.T for bar in bars)
     (S, Q), M = T.stacks, case.prompt
     seen = _combined(N / M, S) + _combined(V / M, Q)
-    return _combined(A, S) + _combined(E, Q) + case.times(case.sigma, seen)
+    return _combined(A, S) + _combined(E, Q) + case.sigma_times(seen)
 
 
 def _square_bar(r: Resolvent, T: Traces, bars: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -142,7 +142,7 @@ def _square_bar(r: Resolvent, T: Traces, bars: tuple[np.ndarray, ...]) -> np.nda
     case = r.case
     inner = _combined(bars[2], r.q) + _combined(bars[3] / case.prompt, T.left)
     Q_bar = np.sum(case.times(case.turned(r.q), inner), axis=0)
-    return case.times(Q_bar + case.turned(Q_bar), case.times(r.P, case.sigma))
+    return case.times(Q_bar + case.turned(Q_bar), case.times_sigma(r.P))
 
 
 def _flat(stack: np.ndarray) -> np.ndarray:

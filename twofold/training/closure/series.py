@@ -5,28 +5,35 @@ A truncated product is bilinear, so the adjoint of u -> <w, u v> is v -> the cor
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 
 Series = Shaped[np.ndarray, "n n"]
 
 
 def product(u: Series, v: Series) -> Series:
     """U v, cut at the size of both."""
-    n, m = u.shape
-    out = np.zeros(u.shape, np.result_type(u, v))
-    for i, j in zip(*np.nonzero(u), strict=True):
-        out[i:, j:] += u[i, j] * v[: n - i, : m - j]
-    return out
+    return (_matrix(u) @ v.ravel()).reshape(v.shape)
 
 
 def correlation(w: Series, v: Series) -> Series:
     """The adjoint of `product` in its first argument: out_ij = sum_kl w_{i+k, j+l} v_kl."""
-    n, m = w.shape
-    out = np.zeros(w.shape, np.result_type(w, v))
-    for i, j in zip(*np.nonzero(v), strict=True):
-        out[: n - i, : m - j] += w[i:, j:] * v[i, j]
-    return out
+    return (_matrix(v).T @ w.ravel()).reshape(w.shape)
+
+
+def _matrix(u: Series) -> Float[np.ndarray, "nn nn"]:
+    """What multiplies by u, on coefficients in one row."""
+    return np.append(u.ravel(), 0.0)[_places(len(u))]
+
+
+@lru_cache(maxsize=32)
+def _places(n: int) -> Int[np.ndarray, "nn nn"]:
+    """Where the coefficient (i - k, j - l) of u stands, n n if it is none."""
+    i, j = (x.ravel() for x in np.indices((n, n)))
+    a, b = i[:, None] - i, j[:, None] - j
+    return np.where((a >= 0) & (b >= 0), a * n + b, n * n)
 
 
 def shifted(u: Series) -> Series:
@@ -37,13 +44,9 @@ def shifted(u: Series) -> Series:
 
 
 def inverse(u: Series) -> Series:
-    """1 / (1 - u) for a u without constant term, by doubling: prod_k (1 + u^(2^k))."""
-    out = np.eye(1, len(u), dtype=u.dtype).T @ np.eye(1, len(u), dtype=u.dtype)
-    power, degree = u, 1
-    while degree < 2 * len(u):
-        out = out + product(power, out)
-        power, degree = product(power, power), 2 * degree
-    return out
+    """1 / (1 - u) for a u without constant term: a triangular system."""
+    one = np.eye(len(u) ** 2)
+    return np.linalg.solve(one - _matrix(u), one[0]).reshape(u.shape)
 
 
 def toeplitz(g: Shaped[np.ndarray, " n"]) -> Float[np.ndarray, "n n"]:
