@@ -56,6 +56,10 @@ class Case:
         """The product of two matrices, elementwise if they are diagonals."""
         return a * b if self.diagonal else a @ b
 
+    def summed(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The sum of a_n b_n over two stacks, as one product."""
+        return np.sum(a * b, axis=0) if self.diagonal else np.tensordot(a, b, ((0, 2), (0, 1)))
+
     @cached_property
     def spectra(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The diagonals of sigma and prior where they are diagonal, for cheaper products."""

@@ -29,24 +29,24 @@ class Resolvent:
     q: np.ndarray
     g: Shaped[np.ndarray, " n"]
     t: Shaped[np.ndarray, " n"]
-    moves: list[np.ndarray]
+    moves: np.ndarray
 
     def adjoint(self, q_bar: np.ndarray, g_bar: np.ndarray) -> np.ndarray:
         """P_bar of given q_bar and g_bar (both are used up), the sweep run backwards."""
-        case, P, P_bar = self.case, self.P, np.zeros_like(self.P)
+        case, P, n = self.case, self.P, len(self.g)
         slope = case.sigma_times(case.turned(P)) / case.prompt
-        for n in range(len(self.g) - 1, 0, -1):
-            t_bar = -g_bar[n] * self.g[n - 1 :: -1]
-            g_bar[n - 1 :: -1] -= g_bar[n] * self.t[:n]
-            q_bar[:n] += _outer(t_bar, slope)
-            P_bar += case.turned(case.sigma_times(_mixed(t_bar, self.q[:n]))) / case.prompt
-            P_bar -= case.times(q_bar[n], case.turned(self.moves[n - 1]))
-            y_bar = -case.times(case.turned(P), q_bar[n])
-            q_bar[n - 1] += q_bar[n] + case.ridge * y_bar
-            w_bar = case.sigma_times(y_bar)
-            q_bar[n - 1 :: -1] += _outer(self.g[:n], w_bar)
-            g_bar[:n] += _flat(self.q[n - 1 :: -1]) @ w_bar.ravel()
-        return P_bar
+        t_bar, w_bar = np.zeros(n, P.dtype), np.zeros_like(q_bar)
+        for k in range(n - 1, 0, -1):
+            t_bar[:k] -= g_bar[k] * self.g[k - 1 :: -1]
+            g_bar[k - 1 :: -1] -= g_bar[k] * self.t[:k]
+            if k < n - 1:
+                q_bar[k] += t_bar[k] * slope + _mixed(self.g[: n - 1 - k], w_bar[k + 1 :])
+            y_bar = -case.times(case.turned(P), q_bar[k])
+            q_bar[k - 1] += q_bar[k] + case.ridge * y_bar
+            w_bar[k] = case.sigma_times(y_bar)
+            g_bar[k - 1 :: -1] += _flat(self.q[:k]) @ w_bar[k].ravel()
+        traced = case.turned(case.sigma_times(_mixed(t_bar, self.q))) / case.prompt
+        return traced - case.summed(q_bar[1:], case.turned(self.moves))
 
 
 def resolvent(P: np.ndarray, case: Case) -> Resolvent:
@@ -54,14 +54,14 @@ def resolvent(P: np.ndarray, case: Case) -> Resolvent:
     n = case.depth + 1
     q = np.zeros((n, *P.shape), P.dtype)
     g, t = np.zeros(n, P.dtype), np.zeros(n, P.dtype)
-    q[0], g[0], moves = case.identity, 1.0, []
+    q[0], g[0], moves = case.identity, 1.0, np.zeros((n - 1, *P.shape), P.dtype)
     PM = case.turned(case.times_sigma(P)) / case.prompt
     for k in range(1, n):
         t[k - 1] = np.sum(PM * q[k - 1])
         g[k] = -t[:k] @ g[k - 1 :: -1]
-        w = _mixed(g[:k], q[k - 1 :: -1])
-        moves.append(case.ridge * q[k - 1] + case.sigma_times(w))
-        q[k] = q[k - 1] - case.times(P, moves[-1])
+        w = _mixed(g[k - 1 :: -1], q[:k])
+        moves[k - 1] = case.ridge * q[k - 1] + case.sigma_times(w)
+        q[k] = q[k - 1] - case.times(P, moves[k - 1])
     t[-1] = np.sum(PM * q[-1])
     return Resolvent(P, case, q, g, t, moves)
 
@@ -141,7 +141,7 @@ def _square_bar(r: Resolvent, T: Traces, bars: tuple[np.ndarray, ...]) -> np.nda
     """P_bar through Q = P Sigma P^T: Q_bar = sum_ij q_i^T (E_ij q_j + V_ij Sigma q_j / M)."""
     case = r.case
     inner = _combined(bars[2], r.q) + _combined(bars[3] / case.prompt, T.left)
-    Q_bar = np.sum(case.times(case.turned(r.q), inner), axis=0)
+    Q_bar = case.summed(case.turned(r.q), inner)
     return case.times(Q_bar + case.turned(Q_bar), case.times_sigma(r.P))
 
 
