@@ -19,7 +19,7 @@ GIVEN = {"depth": DEPTH, "eta": 0.02, "steps": STEPS}
 
 
 def cases() -> Iterator[Case]:
-    """300 steps within 10 s on one thread, 50 x the plain run; a short prompt is shown beside it."""
+    """300 steps within 10 s on one thread, 50 x the plain run; a short prompt beside it."""
     for M in PROMPTS:
         yield Case(
             f"predicted path, {STEPS} steps, K={K}, M={M}, L={DEPTH}",

@@ -7,7 +7,7 @@ import pytest
 from twofold import claims
 from twofold.certificate import identity
 from twofold.claims import Measured
-from twofold.findings import Findings
+from twofold.findings import Findings, Table
 from twofold.studies import status
 
 
@@ -53,3 +53,15 @@ def test_one_number_or_one_certificate_off_is_a_failure(others):
     others["002-overlaps"] = replace(others["002-overlaps"], certificates=[proof])
     found = words(others)
     assert found[4] == found[5] == "failed" and found[3] == "verified"
+
+
+def test_the_open_problem_is_closed_where_its_study_says_so(others):
+    table = Table("closed", "", "", ["largest distance", "value"], [["identity", 1e-16]])
+    others["002-open"] = Findings([table])
+    row = status.run(status.Settings(), others).tables[0].rows[-1]
+    assert row[1:3] == ["open", "closed for Gaussian prompts"]
+    assert "identity: 1e-16" in row[3] and "heavy tails" in row[3]
+    proof = identity("i", statement="a=b", gap=[1.0], rounding=1e-15)
+    others["002-open"] = Findings([table], certificates=[proof])
+    assert words(others)[-1] == "failed"
+    assert words({})[-1] == "not in this run"

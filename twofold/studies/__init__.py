@@ -44,10 +44,10 @@ _PLACES = {
     "001-figure-8": "scalar_ladder.STUDY",
     "002-solvers": "solvers.STUDY",
     "002-scaling": "sweep.STUDY",
-    "002-status": "status.STUDY",
     "003-atlas": "encode_atlas.STUDY",
     "corrections": "corrections.STUDY",
     "002-open": "open_questions.STUDY",
+    "002-status": "status.STUDY",
 }
 
 
