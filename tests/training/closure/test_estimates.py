@@ -26,27 +26,24 @@ def test_the_equivalent_is_the_planar_part_of_the_exact_sum(L):
 
 @pytest.mark.parametrize("L", [1, 2, 3, 4])
 def test_the_correction_is_the_second_coefficient_of_the_replication_expansion(L):
-    """Every (s, b, p) repeated t times with M -> t M: R = rho_0 + rho_1/t + ...; t = 10^4 here."""
-    rng = np.random.default_rng(1)
-    s, b, p = rng.uniform(0.2, 1, 4), rng.uniform(0.5, 2, 4), rng.uniform(0.3, 1, 4)
-    P, case = cases.of(p, sigma=s, prior=b, prompt=7, ridge=0.05, depth=L)
+    """Every (s, b, p) repeated t times with M -> t M: R = rho_0 + rho_1/t + ..., sorted exactly."""
+    P, case = setting(4, 7, L, seed=1)
     zero, one = (wick.risk(P, case, orders=k) for k in (1, 2))
-    t = 10**3
-    big, wide = cases.of(np.repeat(p, t), sigma=np.repeat(s, t), prior=np.repeat(b, t),
-                         prompt=7 * t, ridge=0.05, depth=L)  # fmt: skip
-    slope = (corrected.risk(big, wide) - equivalent.risk(big, wide)) * t
-    assert slope == pytest.approx(one - zero, rel=1e-2, abs=1e-9)
-    # what is left falls like 1/t^2: the correction itself is right to every digit
+    step = corrected.risk(P, case, twist=1j * complex_step.STEP)
+    assert np.real(step) == pytest.approx(zero, rel=1e-12)
+    assert np.imag(step) / complex_step.STEP == pytest.approx(one - zero, rel=1e-10, abs=1e-13)
+    # what the engine has beyond that is of second order
     left = [
-        (corrected.risk(*replicated(p, s, b, L, n)) - zero - (one - zero) / n) * n**2
-        for n in (10, 20)
+        (corrected.risk(*replicated(P, case, L, t)) - zero - (one - zero) / t) * t**2
+        for t in (10, 20)
     ]
     assert left[0] == pytest.approx(left[1], rel=0.05, abs=1e-8)
 
 
-def replicated(p, s, b, L, t):
-    return cases.of(np.repeat(p, t), sigma=np.repeat(s, t), prior=np.repeat(b, t), prompt=7 * t,
-                    ridge=0.05, depth=L)  # fmt: skip
+def replicated(p, case, L, t):
+    return cases.of(np.repeat(p, t), sigma=np.repeat(case.sigma, t),
+                    prior=np.repeat(case.prior, t), prompt=case.prompt * t, ridge=case.ridge,
+                    depth=L)  # fmt: skip
 
 
 def test_the_correction_of_a_full_P_leaves_an_error_of_second_order():

@@ -40,6 +40,8 @@ class Letters:
     P: Node
     one: Node
     M: float
+    twist: complex = 1.0
+    """The factor of every twisted term: 0 leaves the equivalent, its derivative at 0 is rho_1."""
 
     def pair(self, a: Type, b: Type, A: Node) -> tuple[Node, Node]:
         """(n_ab(A), A + n_ab(A) L_a Sigma R_b)."""
@@ -66,9 +68,9 @@ class Letters:
         return a.q * (Y + n * a.L * self.Sigma * c.R * c.q)
 
 
-def risk(P: np.ndarray, case: Case) -> complex:
-    """R with its 1/M term; complex where P is."""
-    return np.sum(case.pairs * _trace(P, case)[0].c)
+def risk(P: np.ndarray, case: Case, twist: complex = 1.0) -> complex:
+    """R with its 1/M term; complex where P or the ``twist`` is."""
+    return np.sum(case.pairs * _trace(P, case, twist=twist)[0].c)
 
 
 def gradient(P: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
@@ -88,14 +90,14 @@ def table(P: np.ndarray, case: Case, source: np.ndarray, metric: np.ndarray) -> 
 
 
 def _trace(
-    P: np.ndarray, case: Case, metric: np.ndarray | None = None
+    P: np.ndarray, case: Case, metric: np.ndarray | None = None, twist: complex = 1.0
 ) -> tuple[Node, Node, Node, Node, equivalent.Resolvent]:
     """K R(x, y) as a node, with the leaves P, q, g."""
     r = equivalent.resolvent(P, case)
     leaf, q, g = (Node(case, c) for c in (P[None, None], r.q[:, None], r.g[:, None]))
     sigma, prior, one = (Node(case, np.asarray(c)[None, None])
                          for c in (case.sigma, case.prior, 1.0))  # fmt: skip
-    k = Letters(sigma, prior, leaf, one, float(case.prompt))
+    k = Letters(sigma, prior, leaf, one, float(case.prompt), twist)
     seen = one if metric is None else Node(case, np.asarray(metric)[None, None])
     total = _assembled(k, q, g, _single(k, q, g), *_twisted(k, q, g), seen)
     return total, leaf, q, g, r
@@ -108,7 +110,7 @@ def _single(k: Letters, q: Node, g: Node) -> Node:
     w = (1 / M) * inner(Sigma * P.T * q.T, Sigma * q * P)
     g2 = g * g
     epsilon = g2 * (k.one - (g2 * w).shifted(2, 0)).reciprocal * q.T * Sigma * q
-    e = ((1 / M) * (q * square * epsilon)).shifted(2, 0)
+    e = ((k.twist / M) * (q * square * epsilon)).shifted(2, 0)
     a = (q * P * Sigma * q).shifted(1, 0)
     top, bottom = ((1 / M) * _scaled_trace(k, m) for m in (e, a))
     dg = top * (k.one + bottom).reciprocal
@@ -165,7 +167,7 @@ def _assembled(k: Letters, q: Node, g: Node, dq: Node, X1: Node, X2: Node, metri
     dg = -1.0 * ((1 / M) * (g * g * inner(Sigma * dq, P))).shifted(1, 0)
     bent = q - dg * (q * P * Sigma * q).shifted(1, 0)
     Q, xgP = (q + dq).swapped, (g + dg).shifted(1, 0) * P
-    N0 = S * Q.T + (1 / M) * (xgP * (X1.shifted(1, 0) + X2.shifted(0, 1)))
+    N0 = S * Q.T + (k.twist / M) * (xgP * (X1.shifted(1, 0) + X2.shifted(0, 1)))
     N1 = xgP * (identity - Q.T + (D.T * Q.T).shifted(0, 1))
     seen = (1 / M) * (Sigma * bent)
     phi = inner(seen, N0) * (k.one - inner(seen, N1)).reciprocal

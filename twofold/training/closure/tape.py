@@ -39,7 +39,7 @@ class Node:
     def __sub__(self, other: Node) -> Node:
         return self + -1.0 * other
 
-    def __rmul__(self, factor: float) -> Node:
+    def __rmul__(self, factor: complex) -> Node:
         return Node(self.case, factor * self.c, (self, lambda bar: factor * bar))
 
     def __mul__(self, other: Node) -> Node:
