@@ -10,5 +10,6 @@ from twofold.learned import audit as audit
 from twofold.learned import family as family
 from twofold.learned import flexformer as flexformer
 from twofold.learned import free as free
+from twofold.learned import function as function
 from twofold.learned import ntk as ntk
 from twofold.learned import softmax_spd as softmax_spd
