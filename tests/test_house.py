@@ -12,7 +12,7 @@ PACKAGE = ROOT / "twofold"
 # Reading order = import order: a room imports only rooms above it.
 ROOMS = (
     "certificate protocol rigor store foreign tasks measures encoder decoder anatomy learned "
-    "training theorems proving choose frozen atlas claims findings studies runs report "
+    "training theorems proving choose information frozen atlas claims findings studies runs report "
     "cli_atlas cli"
 ).split()
 MAY_IMPORT_JAX = {"learned"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from twofold.measures import attention_kernel as attention_kernel
+from twofold.measures import cells as cells
 from twofold.measures import coercivity as coercivity
 from twofold.measures import difficulty as difficulty
+from twofold.measures import discrete as discrete
 from twofold.measures import enclosures as enclosures
 from twofold.measures import encoded as encoded
 from twofold.measures import marchenko_pastur as marchenko_pastur

@@ -22,6 +22,7 @@ from twofold.theorems import (
     excess_risk,
     factor_two,
     global_matrix,
+    information_identity,
     local_contraction,
     nonclosure,
     obstruction,
@@ -338,6 +339,26 @@ def attention_case(which):
     return make
 
 
+def code_case(form):
+    def make(rng, flavour, N=5, S=6, Y=3):
+        p_x, p = rng.dirichlet(np.ones(S), N), rng.dirichlet(np.ones(Y), (N, S))
+        finer = np.array([0, 0, 1, 2, 2, 3])
+        q = rng.dirichlet(np.ones(Y), (N, 4))
+        if flavour == "attained":
+            p = np.full((S, Y), 1 / 4)
+            q = p[:4]
+        if flavour == "hard":
+            p, q = p**20, q**6
+            p[:, 0, 0] = 0
+        given = {"p_x": p_x, "p": p, "encoder": finer, "decoder": q}
+        if form < 3:
+            return information_identity.certify(*given.values())[form], given
+        given = {"p_x": p_x, "p": p, "finer": finer, "coarser": finer // 2}
+        return information_identity.certify_layers(*given.values())[0], given
+
+    return make
+
+
 def matrix_case(rng, flavour, N=5, K=4):
     model = attention_model(rng)
     r, other = rng.standard_normal((2, N, K))
@@ -370,6 +391,10 @@ CASES = {
     "Balance": balance_case,
     "weak-form bias": weak_case,
     "encoded floor": floor_case,
+    "Information identity, risk": code_case(0),
+    "Information identity, chain": code_case(1),
+    "Information identity, projection": code_case(2),
+    "Information identity, layers": code_case(3),
     "Overlap log": log_case,
     "Spectral obstruction, risk": reordered_case(0),
     "Spectral obstruction, gradient": reordered_case(1),

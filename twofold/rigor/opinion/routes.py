@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from twofold.rigor.opinion.angles import FORMS, sines
 from twofold.rigor.opinion.attention import nearby, no_matrix
+from twofold.rigor.opinion.information import chained, layered, projected, risked
 from twofold.rigor.opinion.iteration import averaged, bounded, transported, two_traces
 from twofold.rigor.opinion.operators import encoded_floor, weak_bias
 from twofold.rigor.opinion.pencils import carried, energy, enveloped
@@ -51,6 +52,7 @@ _HEADS = dict.fromkeys(
 _NEAR = {**_HEADS, "H": 2, "d": 1, "depth": None}
 _ITERATION = {"P": 2, "H": 2, "d": 1, "depth": 0}
 _INTERVAL = {"P": 2, "H": 2, "d": 1, "interval": 1, "depth": 0}
+_CODE = {"p_x": 1, "p": 2, "encoder": 1, "decoder": 2}
 _BATCH = {"P": None, "H": None, "d": None, "depth": None, "sigma": None}
 POLYNOMIALS = {"scaled": "Scaled Richardson", "heavy_ball": "Heavy ball", "chebyshev": "Chebyshev"}
 ROUTES: dict[str, Route] = {
@@ -107,6 +109,11 @@ ROUTES: dict[str, Route] = {
             "bound", "lower", {"P": 2, "H": 2, "order": None, "prior": None}, similar_pair(form))
         for form in PAIRS
     },
+    "Information identity, risk": Route("identity", "both", _CODE, risked),
+    "Information identity, chain": Route("identity", "both", _CODE, chained),
+    "Information identity, projection": Route("identity", "both", _CODE, projected),
+    "Information identity, layers": Route(
+        "identity", "both", {"p_x": 1, "p": 2, "finer": 1, "coarser": 1}, layered),
     **{
         f"Davis-Kahan, {form}": Route(
             "bound", "upper", {"sigma": 2, "estimate": 2, "rank": 0}, sines(form))

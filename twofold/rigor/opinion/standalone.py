@@ -7,7 +7,7 @@ from pathlib import Path
 
 ORDER = (
     "balls", "subspaces", "sides", "iteration", "pencils", "angles", "preconditioners", "attention",
-    "wishart", "operators", "routes", "records", "judging", "proofs", "command",
+    "wishart", "information", "operators", "routes", "records", "judging", "proofs", "command",
 )  # fmt: skip
 HEADER = '''"""Redo a proof file: python recheck.py proof.json. Needs NumPy and python-flint alone.
 
