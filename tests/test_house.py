@@ -13,7 +13,7 @@ PACKAGE = ROOT / "twofold"
 ROOMS = (
     "certificate protocol rigor store foreign tasks measures encoder decoder anatomy learned "
     "training theorems proving choose information frozen atlas claims findings studies runs report "
-    "cli_atlas cli"
+    "cli_atlas cli_inform cli"
 ).split()
 MAY_IMPORT_JAX = {"learned"}
 SOURCES = sorted(PACKAGE.rglob("*.py"))

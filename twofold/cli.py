@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twofold import cli_atlas
+from twofold import cli_atlas, cli_inform
 
 if TYPE_CHECKING:
     from twofold.certificate import Certificate
@@ -26,6 +26,7 @@ app = typer.Typer(
 
 app.add_typer(cli_atlas.app, name="atlas")
 app.command("encode")(cli_atlas.encode)
+app.command("inform")(cli_inform.inform)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Run = Annotated[Path, typer.Argument(help="A run's folder, as printed by `twofold reproduce`.")]

@@ -25,6 +25,7 @@ Part = Literal[
     "PDE",
     "attention",
     "training",
+    "information",
     "atlas",
     "open questions",
 ]

@@ -86,7 +86,8 @@ def _prepared(encoder: Any, X: Any, y: Any, method: Method) -> tuple[Data, list[
     X = inputs.real("X", X)
     X = X.reshape(len(X), -1)
     y = _classes(y, len(X))
-    codes = inputs.real("encoder", encoder(X) if callable(encoder) else encoder)
+    codes = np.asarray(encoder(X) if callable(encoder) else encoder)
+    codes = inputs.real("encoder", codes.astype(np.int8) if codes.dtype == bool else codes)
     if len(codes) != len(X):
         raise ValueError(f"encoder: {len(codes)} codes for {len(X)} rows of X")
     if method not in ("auto", "table", "logistic"):

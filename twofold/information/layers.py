@@ -38,6 +38,8 @@ class Layers:
     """what the probe family reads less of U_l than of U_{l-1}; may be negative"""
     family: str
     proofs: list[Certificate]
+    labels: list[np.ndarray]
+    """of the cells, the states' own first"""
 
 
 def chain(p_x: Any, p_y_given_x: Any, layers: Sequence[Any], *, probe: Family | None = None,
@@ -60,6 +62,7 @@ def chain(p_x: Any, p_y_given_x: Any, layers: Sequence[Any], *, probe: Family | 
     return Layers(
         [len(s.size) for s in seen[1:]], [x for x, _ in found], [e for _, e in found],
         discrete.loss(seen[-1])[0], usable, "" if probe is None else probe.name, proofs,
+        labels,
     )  # fmt: skip
 
 
@@ -83,3 +86,14 @@ def _function_of(i: int, fine: np.ndarray, coarse: np.ndarray) -> None:
             f"layers[{i}]: two states that are equal before this layer differ after it; pass the "
             "layers in order, all evaluated on the same states in the same precision"
         )
+
+
+def rounded(states: Any, widths: Sequence[int], *, bits: int, seed: int) -> list[np.ndarray]:
+    """Layers of a random tanh network whose activations are rounded to ``bits`` bits in [-1, 1]."""
+    rng, out = np.random.default_rng(seed), []
+    x, step = inputs.real("states", states, 2), 2.0 ** (1 - inputs.whole("bits", bits, low=1))
+    for width in widths:
+        W = rng.standard_normal((x.shape[1], width)) * (2 / np.sqrt(x.shape[1]))
+        x = np.round(np.tanh(x @ W) / step) * step
+        out.append(x)
+    return out

@@ -11,5 +11,6 @@ from twofold.learned import family as family
 from twofold.learned import flexformer as flexformer
 from twofold.learned import free as free
 from twofold.learned import function as function
+from twofold.learned import mlp as mlp
 from twofold.learned import ntk as ntk
 from twofold.learned import softmax_spd as softmax_spd
