@@ -17,6 +17,8 @@ from safetensors.numpy import load, save
 from twofold.store import files
 
 _PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"PK\x03\x04")
+# A header of 0x280 .. 0x580 bytes begins like a pickle; what follows its length does not.
+_SMALL = b"\0" * 6 + b"{"
 
 
 def write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -27,7 +29,7 @@ def write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def read(path: Path) -> dict[str, np.ndarray]:
     """The arrays of a safetensors file; anything else is refused with what it looks like."""
     data = files.regular(Path(path)).read_bytes()
-    if data.startswith(_PICKLES):
+    if data.startswith(_PICKLES) and data[2:9] != _SMALL:
         raise ValueError(
             f"{path} is a pickle or an archive, which may run code when it is read; "
             "convert it with safetensors.numpy.save_file(arrays, 'new.safetensors')"
