@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from twofold import choose as choose
     from twofold import decoder as decoder
     from twofold import encoder as encoder
+    from twofold import information as information
     from twofold import learned as learned
     from twofold import measures as measures
     from twofold import rigor as rigor
@@ -35,11 +36,13 @@ _ROOMS = (
     "tasks",
     "measures",
     "encoder",
+    "information",
     "decoder",
     "learned",
     "training",
     "theorems",
     "atlas",
+    "information",
 )
 _NAMES = {
     "Anatomy": "anatomy",

@@ -81,7 +81,7 @@ def test_a_flipped_bit_in_a_frame_is_found(tmp_path):
 def test_a_header_whose_length_begins_like_a_pickle_is_read(tmp_path):
     """0x280, 0x380, 0x480 and 0x580 bytes of header: safetensors pads it to multiples of eight."""
     found, path = set(), tmp_path / "x.safetensors"
-    for length in range(1, 1500):
+    for length in range(500, 1400, 8):
         tensors.write(path, {"a" * length: np.ones(2)})
         first = path.read_bytes()[:2]
         if first in tensors._PICKLES:
