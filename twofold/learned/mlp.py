@@ -37,7 +37,7 @@ def train(
     starts = [start(X.shape[1], width, classes, seed + r) for r in range(len(M))]
     theta = [np.stack(parts) for parts in zip(*starts, strict=True)]
     with np.errstate(all="ignore"):
-        return np.asarray(_compiled(float(rate))(X, M, rows, labels, *theta))
+        return np.asarray(_compiled()(np.float64(rate), X, M, rows, labels, *theta))
 
 
 def start(dim: int, width: int, classes: int, seed: int) -> list[np.ndarray]:
@@ -60,8 +60,8 @@ def draw(
     return x[chosen], y[chosen]
 
 
-@lru_cache(maxsize=8)
-def _compiled(rate: float) -> Any:
+@lru_cache(maxsize=1)
+def _compiled() -> Any:
     import jax
     import jax.numpy as jnp
 
@@ -72,7 +72,7 @@ def _compiled(rate: float) -> Any:
     def loss(theta: Any, x: Any, y: Any) -> Any:
         return -jnp.mean(jnp.take_along_axis(scores(theta, x), y[:, None], axis=1))
 
-    def run(X: Any, mask: Any, rows: Any, labels: Any, *theta: Any) -> Any:
+    def run(rate: Any, X: Any, mask: Any, rows: Any, labels: Any, *theta: Any) -> Any:
         def step(theta: Any, batch: Any) -> Any:
             slope = jax.grad(loss)(theta, X[batch[0]] * mask, batch[1])
             return tuple(t - rate * g for t, g in zip(theta, slope, strict=True)), None
@@ -80,8 +80,8 @@ def _compiled(rate: float) -> Any:
         theta, _ = jax.lax.scan(step, theta, (rows, labels))
         return jnp.exp(scores(theta, X * mask))
 
-    def all_runs(X: Any, M: Any, rows: Any, labels: Any, *theta: Any) -> Any:
-        return jax.lax.map(lambda one: run(X, *one), (M, rows, labels, *theta))
+    def all_runs(rate: Any, X: Any, M: Any, rows: Any, labels: Any, *theta: Any) -> Any:
+        return jax.lax.map(lambda one: run(rate, X, *one), (M, rows, labels, *theta))
 
     with jax.enable_x64(True):
         compiled = jax.jit(all_runs)
