@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -25,7 +25,7 @@ from twofold.rigor import inputs
 from twofold.theorems import heldout, paired, table_loss
 
 SHARE, FOLDS, FEWEST = 1e-3, 5, 10
-Method = Literal["auto", "table", "logistic"]
+METHODS = ("auto", "table", "logistic")
 NORMAL = 1.959963984540054
 UPPER = "H(Y|X) >= 0 is all that is known of the noise, so this is R_U from above"
 NONE = "the code is continuous: no distribution-free lower bound above 0 exists"
@@ -54,7 +54,7 @@ class Data:
 
 def decompose(
     encoder: Any, decoder: Any, X: Any, y: Any, *, reference: Any = None,
-    layers: Sequence[Any] = (), method: Method = "auto", delta: float = 0.05,
+    layers: Sequence[Any] = (), method: str = "auto", delta: float = 0.05,
 ) -> Decomposition:  # fmt: skip
     """R_decoder, R_U, R_X, their gaps, bounds on I(X;Y|U), usable loss per layer; see the module.
 
@@ -82,7 +82,7 @@ def decompose(
     return Decomposition(tuple(rows), tuple(notes))
 
 
-def _prepared(encoder: Any, X: Any, y: Any, method: Method) -> tuple[Data, list[str]]:
+def _prepared(encoder: Any, X: Any, y: Any, method: str) -> tuple[Data, list[str]]:
     X = inputs.real("X", X)
     X = X.reshape(len(X), -1)
     y = _classes(y, len(X))
@@ -90,7 +90,7 @@ def _prepared(encoder: Any, X: Any, y: Any, method: Method) -> tuple[Data, list[
     codes = inputs.real("encoder", codes.astype(np.int8) if codes.dtype == bool else codes)
     if len(codes) != len(X):
         raise ValueError(f"encoder: {len(codes)} codes for {len(X)} rows of X")
-    if method not in ("auto", "table", "logistic"):
+    if method not in METHODS:
         raise ValueError(f"method: expected auto, table or logistic, got {method!r}")
     labels = tied(codes)
     many = int(labels.max()) + 1

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from twofold.information.gap import Method, decompose
+from twofold.information.gap import decompose
 from twofold.information.records import Decomposition
 
 
 def decompose_file(
     path: str | Path, codes: str, labels: str, *, layers: Sequence[str] = (), given: str = "",
-    decoder: str = "", reference: str = "", method: Method = "auto", delta: float = 0.05,
+    decoder: str = "", reference: str = "", method: str = "auto", delta: float = 0.05,
 ) -> Decomposition:  # fmt: skip
     """The decomposition of arrays by their names; ``given`` is X, else the first layer, else U."""
     first = given or (layers[0] if layers else codes)
