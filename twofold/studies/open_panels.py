@@ -54,7 +54,8 @@ def joint_panel(config: Settings) -> Panel:
     drift = np.linalg.norm(tracking.drift, axis=(1, 2))
     return Panel("encoder and decoder together", S, Axis("|P - P*(U)| / |P*(U)|", log=True), [
         Series("predicted tracking error", steps, tracking.error, role="predicted"),
-        Series(f"run, batch {config.joint_batch}", steps, seen, "points", "observed"),
+        Series(f"run, batch {config.joint_batch}", steps[::10], seen[::10], "points",
+               "observed"),
         Series("predicted oracle drift |D_s|", steps[:-1], drift, role="other"),
     ])  # fmt: skip
 

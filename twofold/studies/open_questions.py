@@ -63,8 +63,9 @@ CLOSED = (
 LAWS = "At the depth-1 oracle, M = 4K: the equivalent's error halves as K doubles, the corrected "
 LAWS += "one's falls fourfold. Seen, not proved."
 SEE = (
-    "Left: the runs lie on the predicted curve, the curve of the tangent kernel does not. Middle: "
-    "errors of the estimates. Right: the decoder follows the moving oracle as predicted."
+    "First: the runs lie on the predicted curve; that of the tangent kernel, drawn for its own set "
+    "of tasks, does not. Then the errors of the estimates under the laws claimed for them. Last: "
+    "the decoder follows the moving oracle as predicted."
 )
 NOTE = (
     "Limits: heavy tails, targets that depend on H, softmax decoders without a global P, finite "
