@@ -100,10 +100,11 @@ def measure(modules: list[str], threads: int, out: Path) -> int:
 
 
 def peak(modules: list[str], name: str) -> int:
-    """In a process of its own: the peak resident memory of one case, in MB."""
+    """In a process of its own: the peak resident memory of one case at its threads, in MB."""
     import harness
 
-    case = next(case for case in discovered(modules) if case.name == name)
+    threads = int(os.environ["NUMBA_NUM_THREADS"])
+    case = next(c for c in discovered(modules) if (c.name, c.threads) == (name, threads))
     sys.stdout.write(str(harness.peak_memory(case)))
     return 0
 
