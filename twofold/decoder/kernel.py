@@ -14,14 +14,14 @@ import numpy as np
 from twofold.decoder.lanes import rows_times, squared_norm
 
 TOGETHER = 3
-CACHE = 1 << 19
+CACHE = 3 << 18
 one_vector = rows_times(1)
 three_vectors = rows_times(TOGETHER)
 compiled = numba.njit(fastmath=False, cache=True, nogil=True)
 
 
 def block_size(K: int) -> int:
-    """Tasks per block: their H fill half a megabyte. An odd multiple of 3.
+    """Tasks per block: their H fill three quarters of a megabyte. An odd multiple of 3.
 
     Odd, because rows a power of two apart would fight for the same lines of the cache.
     """
